@@ -230,10 +230,10 @@ impl AgentMemory {
     /// have.
     ///
     /// With a query, what has most of its words comes first; with a re-ranker too, what has the
-    /// greatest sum of the share of the words and [`LOGIT`] for each unit of the logit. After that insights go by confidence,
-    /// by how often they were seen, and the newest first; facts by importance times confidence, and
-    /// the newest first. Facts that hold at another time than is asked for, are left out; contested
-    /// ones are marked.
+    /// greatest sum of the share of the words and [`LOGIT`] for each unit of the logit. After that
+    /// insights go by confidence, by how often they were seen, and the newest first; facts by
+    /// importance times confidence, and the newest first. Facts that hold at another time than is
+    /// asked for, are left out; contested ones are marked.
     ///
     /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and
     /// as many insights by their words and as many that were written last, and no others are read

@@ -95,7 +95,7 @@ impl AnyReader {
 
     pub(crate) fn same_text(&self, text: &str) -> Result<Option<Record>, Error> {
         match self {
-            AnyReader::Owner(reader) => reader.same_text(text),
+            AnyReader::Owner(reader) => kapsa_memory::same_text(reader, text),
             AnyReader::Principal(reader) => reader.same_text(text),
         }
     }

@@ -1,12 +1,12 @@
-//! The product of 8-bit integers with 8-bit integers, for models that make an order and not vectors:
-//! more than half as fast again as [`crate::kernel`], and as exact as what such models are rounded
-//! to anyway.
+//! The product of 8-bit integers with 8-bit integers, for models that make an order and not
+//! vectors: more than half as fast again as [`crate::kernel`], and as exact as what such models are
+//! rounded to anyway.
 //!
 //! An activation is a number from 0 to 255, of which another one stands for zero. Four rows of a
 //! matrix lie together, `panel[quad][column][row of the quad]`, and four rows of activations:
 //! `tile[quad][row][number of the quad]`. Two products are summed in 16 bits, and [`SHORT`] such
-//! sums; what would not fit stays at the limit, which happens once in some ten thousands. Every processor
-//! does the same.
+//! sums; what would not fit stays at the limit, which happens once in some ten thousands. Every
+//! processor does the same.
 
 #![allow(unsafe_code)]
 

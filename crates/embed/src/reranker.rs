@@ -244,8 +244,8 @@ mod tests {
         assert!(error.message.contains("does not fit its version"), "{error}");
     }
 
-    /// Logits of the same weights in 32-bit floating point (`onnxruntime` 1.32); the original, whose
-    /// activations have 8 bits for all tokens together, is up to 0.9 away from them.
+    /// Logits of the same weights in 32-bit floating point (`onnxruntime` 1.32); the original,
+    /// whose activations have 8 bits for all tokens together, is up to 0.9 away from them.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the file is not in the repository")]
     fn logits_are_near_those_of_the_original_model() {

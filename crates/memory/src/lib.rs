@@ -68,7 +68,7 @@ pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
 pub use search::rerank::{LOGIT, Models, RERANKED};
-pub use search::sources::sources_under;
+pub use search::sources::{same_text, sources_under};
 pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;

@@ -14,18 +14,18 @@ use crate::collection::{Collection, Doc, Question, Relevant, Result, Scope, read
 struct Session {
     session: String,
     group: String,
-    turns: Vec<Turn>,
-    questions: Vec<Asked>,
+    turns: Vec<SessionTurn>,
+    questions: Vec<SessionQuestion>,
 }
 
 #[derive(Deserialize)]
-struct Turn {
+struct SessionTurn {
     speaker: String,
     text: String,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct SessionQuestion {
     question: String,
     answers: Vec<usize>,
 }

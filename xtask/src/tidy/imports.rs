@@ -11,8 +11,11 @@ use syn::visit::{self, Visit};
 
 use super::packages::{Package, child};
 
-/// Re-exports of re-exports at most; more are a circle.
-const REEXPORTS_MAX: usize = 16;
+/// Parts of a path at most; a name that is imported from itself makes more.
+const PARTS_MAX: usize = 16;
+
+/// The paths that were looked up, each with the module where it was.
+type Seen = BTreeSet<(Vec<String>, Vec<String>)>;
 
 /// A file uses another; both are indices into the sources of the package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,12 +68,13 @@ impl Modules {
 
     /// The file that defines what `path` names in `module`, and its name there.
     pub(super) fn definition(&self, module: &[String], path: &[String]) -> Option<(usize, String)> {
-        let target = self.resolve(module, path, 0)?;
+        let target = self.resolve(module, path, &mut Seen::new())?;
         target.item.map(|item| (target.file, item))
     }
 
-    fn resolve(&self, module: &[String], path: &[String], depth: usize) -> Option<Target> {
-        if depth > REEXPORTS_MAX {
+    /// Looks each path up once in a module: modules may import each other.
+    fn resolve(&self, module: &[String], path: &[String], seen: &mut Seen) -> Option<Target> {
+        if path.len() > PARTS_MAX || !seen.insert((module.to_vec(), path.to_vec())) {
             return None;
         }
         let mut at = module.to_vec();
@@ -84,26 +88,26 @@ impl Modules {
             }
             rest = later;
         }
-        self.descend(&at, rest, depth)
+        self.descend(&at, rest, seen)
     }
 
-    fn descend(&self, at: &[String], rest: &[String], depth: usize) -> Option<Target> {
+    fn descend(&self, at: &[String], rest: &[String], seen: &mut Seen) -> Option<Target> {
         let module = self.0.get(at)?;
         let Some((first, later)) = rest.split_first() else {
             return Some(Target { file: module.file, item: None });
         };
         let below = child(at, first);
         if self.0.contains_key(&below) {
-            return self.descend(&below, later, depth);
+            return self.descend(&below, later, seen);
         }
         if module.items.contains(first) {
             return Some(Target { file: module.file, item: Some(first.clone()) });
         }
         if let Some(import) = module.imports.get(first) {
-            return self.resolve(at, &[import, later].concat(), depth + 1);
+            return self.resolve(at, &[import, later].concat(), seen);
         }
         let mut globs = module.globs.iter();
-        globs.find_map(|glob| self.resolve(at, &[&glob[..], rest].concat(), depth + 1))
+        globs.find_map(|glob| self.resolve(at, &[&glob[..], rest].concat(), seen))
     }
 }
 
@@ -214,7 +218,7 @@ struct Uses<'a> {
 
 impl Uses<'_> {
     fn note(&mut self, path: &[String], line: usize) {
-        let Some(target) = self.modules.resolve(&self.module, path, 0) else {
+        let Some(target) = self.modules.resolve(&self.module, path, &mut Seen::new()) else {
             return;
         };
         if target.item.is_some() && target.file != self.file {
@@ -225,7 +229,7 @@ impl Uses<'_> {
 
     /// A private glob may bring in anything, so it counts as a use of the module itself.
     fn note_glob(&mut self, path: &[String], line: usize) {
-        let target = self.modules.resolve(&self.module, path, 0);
+        let target = self.modules.resolve(&self.module, path, &mut Seen::new());
         if let Some(to) = target.map(|target| target.file).filter(|&to| to != self.file) {
             self.edges.entry(Edge { from: self.file, to }).or_insert(line);
         }

@@ -14,7 +14,8 @@ pub(crate) struct ContextArgs {
     pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) within: Within,
-    /// Rank entries by the words they share with this text, and by the re-ranker if one is installed
+    /// Rank entries by the words they share with this text, and by the re-ranker if one is
+    /// installed
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
     #[command(flatten)]

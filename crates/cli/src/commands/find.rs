@@ -1,16 +1,15 @@
 //! `find`: a question in words, answered with passages.
 
-use std::sync::OnceLock;
-
 use kapsa_memory::query::speaks_of_time;
 use kapsa_memory::request::{
     Clock, Filter, FindRequest, Found, Grade, Grouping, SearchMode, UnknownValue,
 };
 use kapsa_memory::{AsOf, Micros, Models};
-use kapsa_model::{EmbedError, Embedder, Model, Purpose, Reranker};
+use kapsa_model::Reranker;
 
 use crate::app::{AnyReader, App};
 use crate::args::{Filters, Find, Group, SearchBy};
+use crate::commands::asked::Asked;
 use crate::commands::embed;
 use crate::error::{CliError, Result};
 use crate::render::{self, Reading, counted};
@@ -159,48 +158,6 @@ pub(crate) fn by_meaning(
     };
     let question = asked.question(model, reader)?;
     Ok(reader.find_by(request, Models { embedder: Some(question), reranker })?)
-}
-
-/// The models that one query is put to, in however many capsules: each is opened once and asked
-/// once, and one that failed is left alone, since a service that does not answer is waited for
-/// long.
-#[derive(Default)]
-pub(crate) struct Asked(Vec<(Model, Result<Question>)>);
-
-impl Asked {
-    fn question(&mut self, model: Model, reader: &AnyReader) -> Result<&Question> {
-        let known = self.0.iter().position(|(known, _)| *known == model);
-        let at = known.unwrap_or(self.0.len());
-        if known.is_none() {
-            let coverage = reader.coverage().map_err(CliError::from);
-            let embedder = coverage.and_then(|coverage| models::for_capsule(&coverage));
-            self.0.push((
-                model,
-                embedder.map(|embedder| Question { embedder, answer: OnceLock::new() }),
-            ));
-        }
-        self.0[at].1.as_ref().map_err(Clone::clone)
-    }
-}
-
-/// A model that is only ever asked for the vector of one query.
-struct Question {
-    embedder: Box<dyn Embedder>,
-    answer: OnceLock<Result<Vec<Vec<f32>>, EmbedError>>,
-}
-
-impl Embedder for Question {
-    fn model(&self) -> &Model {
-        self.embedder.model()
-    }
-
-    fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let answer = self.answer.get_or_init(|| self.embedder.embed(texts, purpose));
-        answer.as_ref().cloned().map_err(|error| EmbedError {
-            message: error.message.clone(),
-            hint: error.hint.clone(),
-        })
-    }
 }
 
 fn show(app: &mut App, reader: &AnyReader, found: &Found, explain: bool) -> Result<()> {

@@ -1,6 +1,7 @@
 //! One module per verb or small family of verbs. Each is wiring: read the arguments, call the
 //! library, print.
 
+mod asked;
 mod audit;
 mod backlog;
 mod bulk;

@@ -19,8 +19,9 @@ use serde_json::{Map, Value};
 
 use crate::app::{AnyReader, AnyWriter, App, did};
 use crate::args::{EmbedWhen, Mode, SvcVerb};
+use crate::commands::asked::Asked;
 use crate::commands::embed::Ahead;
-use crate::commands::find::{self, Asked};
+use crate::commands::find;
 use crate::commands::text::standard_input;
 use crate::error::{CliError, Done, Result};
 use crate::json_input;

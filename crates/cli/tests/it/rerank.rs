@@ -1,5 +1,5 @@
-//! A re-ranker as its user meets it: one of a few made-up weights, which prefers texts with the word
-//! `sleeps`.
+//! A re-ranker as its user meets it: one of a few made-up weights, which prefers texts with the
+//! word `sleeps`.
 
 use serde_json::{Value, json};
 

@@ -88,7 +88,7 @@ impl TimeReader<'_> {
     /// A date, or a month, quarter, season or year.
     pub(super) fn date(&self, at: usize, view: View<'_>) -> Option<Found> {
         self.iso(at)
-            .or_else(|| self.numeric(at))
+            .or_else(|| Some(Found::fixed(numeric(self.word(at))?, at + 1)))
             .or_else(|| self.day_first(at, view))
             .or_else(|| self.month_first(at, view))
             .or_else(|| self.quarter(at, view))
@@ -114,24 +114,6 @@ impl TimeReader<'_> {
             [y, m, d] => number(d).and_then(|day| Days::of_month(year(y)?, number(m)?, (day, day))),
             _ => None,
         };
-        Some(Found::fixed(days?, at + 1))
-    }
-
-    /// `13.01.2024`, `13/01/2024`: the day comes first, unless only the other order is a date.
-    fn numeric(&self, at: usize) -> Option<Found> {
-        let word = self.word(at);
-        let separator = if word.contains('.') { '.' } else { '/' };
-        let pieces: Vec<&str> = word.split(separator).collect();
-        let [first, second, y] = pieces[..] else { return None };
-        let number = |piece: &str| {
-            let is_number = (1..=2).contains(&piece.len()) && !piece.contains('+');
-            piece.parse::<i8>().ok().filter(|_| is_number)
-        };
-        let (year, first, second) = (year(y)?, number(first)?, number(second)?);
-        let days = Days::of_month(year, second, (first, first)).or_else(|| {
-            let is_american = separator == '/';
-            is_american.then(|| Days::of_month(year, first, (second, second))).flatten()
-        });
         Some(Found::fixed(days?, at + 1))
     }
 
@@ -302,4 +284,20 @@ impl TimeReader<'_> {
         let dated = matches!(lead, "in" | "since" | "during" | "throughout" | "early");
         COUNTED.contains(&next) || (plural && !dated)
     }
+}
+
+/// `13.01.2024`, `13/01/2024`: the day comes first, unless only the other order is a date.
+fn numeric(word: &str) -> Option<Days> {
+    let separator = if word.contains('.') { '.' } else { '/' };
+    let pieces: Vec<&str> = word.split(separator).collect();
+    let [first, second, y] = pieces[..] else { return None };
+    let number = |piece: &str| {
+        let is_number = (1..=2).contains(&piece.len()) && !piece.contains('+');
+        piece.parse::<i8>().ok().filter(|_| is_number)
+    };
+    let (year, first, second) = (year(y)?, number(first)?, number(second)?);
+    Days::of_month(year, second, (first, first)).or_else(|| {
+        let is_american = separator == '/';
+        is_american.then(|| Days::of_month(year, first, (second, second))).flatten()
+    })
 }

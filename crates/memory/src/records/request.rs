@@ -242,7 +242,8 @@ pub struct Hit {
     pub standing: Standing,
     /// URIs of other records that hold the same text, which take no places of their own.
     pub same_text: Vec<Uri>,
-    /// The turns before and after it in the same conversation, in their order, when they are wanted.
+    /// The turns before and after it in the same conversation, in their order, when they are
+    /// wanted.
     pub around: Vec<Record>,
     /// Sequence of a newer hit that gives another value of the same; none when it is the newest.
     pub newer: Option<u64>,

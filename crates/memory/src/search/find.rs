@@ -12,7 +12,6 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::around::around;
 use super::lookup::{coverage, shown};
 use super::newer;
-use super::points::{EXACT, PHRASE, TIME, exact_words};
 use super::question::Question;
 use super::rerank::{Models, RERANKED, Reranking};
 use super::standing::{is_wanted, standing};
@@ -21,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::records::record::Record;
 use crate::records::request::{FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why};
 use crate::records::turn::session;
-use crate::search::fusion::{Fused, Fusion, Meaning, POOL_BYTES_MAX, Ranked, allows, diverse};
+use crate::search::fusion::{Fused, Fusion, Meaning, Ranked, allows, diverse};
 use crate::search::groups::Groups;
 use crate::view::View;
 use crate::view::vectors;
@@ -29,10 +28,8 @@ use crate::view::visibility::{Visibility, list};
 
 /// Records that are looked at for each group or each text that says something new.
 const GROUP_DEPTH: usize = 10;
-/// Records that are looked at where more than words decides their order, at least.
-const POOL_MIN: usize = 64;
 /// How many more are looked at when too many of the first were left out.
-const POOL_GROWTH: usize = 4;
+pub(super) const POOL_GROWTH: usize = 4;
 /// Records of a time that are put in the order of their making.
 const TIMED_MAX: usize = 1000;
 /// So many of the first hits show how much of a question can be answered at all.
@@ -71,11 +68,11 @@ struct Best {
 }
 
 /// A search under way.
-struct Search<'a> {
-    view: &'a View,
+pub(super) struct Search<'a> {
+    pub(super) view: &'a View,
     request: &'a FindRequest,
-    question: Question,
-    filter: kapsa_index::Filter,
+    pub(super) question: Question,
+    pub(super) filter: kapsa_index::Filter,
     k: usize,
     /// Fewest hits that are looked for, though fewer are shown.
     depth_min: usize,
@@ -238,78 +235,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn by_words(&self) -> Result<Ranked> {
-        let mut all = Ranked::default();
-        let mut count = POOL_MIN;
-        loop {
-            let pool = self.pool_of_words(count)?;
-            let is_all = pool.fused.len() < count || count >= FIND_K_MAX;
-            (all.rarities, all.by_words) = (pool.rarities, true);
-            all.append(pool.fused);
-            self.leave_out(&mut all.fused);
-            if is_all || all.fused.len() >= self.depth() {
-                return Ok(all);
-            }
-            count = count.saturating_mul(POOL_GROWTH).min(FIND_K_MAX);
-        }
-    }
-
-    /// The best by words, and what else speaks for them.
-    fn pool_of_words(&self, count: usize) -> Result<Ranked> {
-        let searcher = self.view.store().searcher()?;
-        let mut pool = Ranked::default();
-        let phrases = self.question.phrases.iter();
-        let with_phrases = phrases.map(|one| self.question.query.clone().and_required(one));
-        for query in std::iter::once(self.question.query.clone()).chain(with_phrases) {
-            let mut visibility = Visibility::of(self.view);
-            let mut accept = |candidate: Candidate<'_>| {
-                visibility.accepts(&candidate) && visibility.has_phrases(&query, &candidate)
-            };
-            let (hits, rarities) =
-                searcher.search_rated(&query, &self.filter, count, &mut accept)?;
-            visibility.finish()?;
-            if pool.rarities.is_empty() {
-                pool.rarities = rarities;
-            }
-            let mut bytes = 0;
-            for (rank, hit) in hits.into_iter().enumerate() {
-                // Of texts of many megabytes no more are read than are wanted.
-                if bytes > POOL_BYTES_MAX && rank >= self.depth() {
-                    break;
-                }
-                let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
-                let record = self.view.store().record(hit.seq)?;
-                bytes += record.text.len();
-                let fused =
-                    Fused { record, score: hit.score, passage: None, why, same_text: Vec::new() };
-                pool.append([fused]);
-            }
-        }
-        self.add_points(&mut pool.fused);
-        Ok(pool)
-    }
-
-    /// What else than words speaks for what words found, as shares of the best.
-    fn add_points(&self, fused: &mut [Fused]) {
-        let best = fused.first().map_or(0.0, |fused| fused.score);
-        let times = &self.question.read.times;
-        for fused in fused.iter_mut() {
-            let exact = EXACT * exact_words(&self.question.exact, &fused.record) as f32;
-            let is_timely = times.iter().any(|span| span.contains(fused.record.created_at));
-            let phrases = PHRASE * self.question.phrases_in(&fused.record) as f32;
-            let time = if is_timely { TIME } else { 0.0 };
-            let points = [("exact", exact), ("phrase", phrases), ("time", time)];
-            for (what, points) in points.into_iter().filter(|(_, points)| *points > 0.0) {
-                fused.score += best * points;
-                fused.why.points.push((what, points));
-            }
-        }
-        // What has the same points stays in the order of words.
-        fused.sort_by(|a, b| b.score.total_cmp(&a.score));
-    }
-
     /// Leaves out what is not true any more, and what says the same as something before it.
-    fn leave_out(&self, fused: &mut Vec<Fused>) {
+    pub(super) fn leave_out(&self, fused: &mut Vec<Fused>) {
         let mut first: HashMap<u128, usize> = HashMap::new();
         let mut kept: Vec<Fused> = Vec::with_capacity(fused.len());
         for fused in fused.drain(..).filter(|fused| is_wanted(&fused.record, self.request)) {
@@ -387,7 +314,7 @@ impl<'a> Search<'a> {
     }
 
     /// How many records are looked at for `k` hits.
-    fn depth(&self) -> usize {
+    pub(super) fn depth(&self) -> usize {
         if self.request.group.is_some() || self.request.diverse {
             self.k.saturating_mul(GROUP_DEPTH).min(FIND_K_MAX)
         } else {

@@ -48,7 +48,7 @@ const UNRANKED: usize = usize::MAX;
 type Scored = (u64, f32);
 
 /// A record that may answer.
-pub(super) struct Candidate {
+pub(super) struct FusionCandidate {
     pub(super) record: Record,
     pub(super) role: Option<Role>,
     words: Option<(usize, f32)>,
@@ -59,9 +59,9 @@ pub(super) struct Candidate {
     pub(super) terms: Vec<usize>,
 }
 
-impl Candidate {
-    fn new(record: Record) -> Candidate {
-        Candidate {
+impl FusionCandidate {
+    fn new(record: Record) -> FusionCandidate {
+        FusionCandidate {
             role: role(&record),
             record,
             words: None,
@@ -161,7 +161,7 @@ impl Ranked {
 
 /// Candidates, best first.
 struct Pool {
-    candidates: Vec<Candidate>,
+    candidates: Vec<FusionCandidate>,
     /// How rare each term of the query is.
     rarities: Vec<f32>,
     /// Whether neither words nor meaning would bring more.
@@ -188,7 +188,7 @@ impl Fusion<'_> {
     fn pool(&self, count: usize, with_words: bool) -> Result<Pool> {
         let spans = &self.question.read.times;
         let mut rarities = Vec::new();
-        let mut all: BTreeMap<u64, Candidate> = BTreeMap::new();
+        let mut all: BTreeMap<u64, FusionCandidate> = BTreeMap::new();
         let near = self.near(self.filter, count)?;
         let mut is_all = near.len() < count;
         let mut best: Vec<u64> = near.iter().take(NEIGHBOURS_OF).map(|near| near.seq).collect();
@@ -220,7 +220,7 @@ impl Fusion<'_> {
             self.add_neighbours(&mut all, &best)?;
             self.add_of_time(&mut all, spans, count / 2)?;
         }
-        let mut candidates: Vec<Candidate> = all.into_values().collect();
+        let mut candidates: Vec<FusionCandidate> = all.into_values().collect();
         self.compare(&mut candidates)?;
         let words = with_words.then_some(rarities.as_slice());
         Points { fusion: self, rarities: words, spans }.give(&mut candidates);
@@ -237,20 +237,20 @@ impl Fusion<'_> {
 
     fn candidate<'c>(
         &self,
-        all: &'c mut BTreeMap<u64, Candidate>,
+        all: &'c mut BTreeMap<u64, FusionCandidate>,
         sequence: u64,
-    ) -> Result<&'c mut Candidate> {
+    ) -> Result<&'c mut FusionCandidate> {
         Ok(match all.entry(sequence) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                place.insert(Candidate::new(self.view.store().record(sequence)?))
+                place.insert(FusionCandidate::new(self.view.store().record(sequence)?))
             }
         })
     }
 
     fn add_near(
         &self,
-        all: &mut BTreeMap<u64, Candidate>,
+        all: &mut BTreeMap<u64, FusionCandidate>,
         rank: Option<usize>,
         near: Near,
     ) -> Result<()> {
@@ -329,7 +329,7 @@ impl Fusion<'_> {
     }
 
     /// The turns before and after the best: an answer need not have a word of the question.
-    fn add_neighbours(&self, all: &mut BTreeMap<u64, Candidate>, best: &[u64]) -> Result<()> {
+    fn add_neighbours(&self, all: &mut BTreeMap<u64, FusionCandidate>, best: &[u64]) -> Result<()> {
         let searcher = self.view.store().searcher()?;
         for &sequence in best {
             let Some(session) = all
@@ -355,7 +355,7 @@ impl Fusion<'_> {
                 visibility.finish()?;
                 let is_allowed = allows(self.filter, self.question.query.filter(), &record);
                 if seen && is_allowed && self.fits(&record) {
-                    all.insert(other, Candidate::new(record));
+                    all.insert(other, FusionCandidate::new(record));
                 }
             }
         }
@@ -365,7 +365,7 @@ impl Fusion<'_> {
     /// The best of the time that is preferred.
     fn add_of_time(
         &self,
-        all: &mut BTreeMap<u64, Candidate>,
+        all: &mut BTreeMap<u64, FusionCandidate>,
         spans: &[TimeSpan],
         count: usize,
     ) -> Result<()> {
@@ -394,7 +394,7 @@ impl Fusion<'_> {
     }
 
     /// Compares those with the question that meaning did not bring.
-    fn compare(&self, candidates: &mut [Candidate]) -> Result<()> {
+    fn compare(&self, candidates: &mut [FusionCandidate]) -> Result<()> {
         for candidate in candidates.iter_mut().filter(|candidate| candidate.meaning.is_none()) {
             let near = kapsa_index::similarity(
                 &self.meaning.blocks,
@@ -411,7 +411,7 @@ impl Fusion<'_> {
 }
 
 /// Whether the texts of candidates take as much memory as they may.
-fn is_large(all: &BTreeMap<u64, Candidate>) -> bool {
+fn is_large(all: &BTreeMap<u64, FusionCandidate>) -> bool {
     all.len() > LARGE_CANDIDATES_MIN
         && all.values().map(|candidate| candidate.record.text.len()).sum::<usize>() > POOL_BYTES_MAX
 }

@@ -1,6 +1,7 @@
 //! Answers a question by words and meaning over one view. Knows nothing of writing.
 
 pub(crate) mod around;
+mod by_words;
 pub(crate) mod find;
 pub mod fusion;
 mod groups;

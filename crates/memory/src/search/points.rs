@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 
 use kapsa_index::TermPlace;
 
-use super::fusion::{Candidate, Fusion};
+use super::fusion::{Fusion, FusionCandidate};
 use super::question::Question;
 use crate::records::record::Record;
 use crate::records::request::TimeSpan;
@@ -107,7 +107,7 @@ pub(super) struct Points<'a> {
 }
 
 impl Points<'_> {
-    pub(super) fn give(&self, candidates: &mut [Candidate]) {
+    pub(super) fn give(&self, candidates: &mut [FusionCandidate]) {
         score_meaning(candidates, self.rarities.is_some());
         let Some(rarities) = self.rarities else { return };
         let Fusion { question, .. } = self.fusion;
@@ -123,7 +123,7 @@ impl Points<'_> {
         self.score_circumstances(candidates);
     }
 
-    fn score_circumstances(&self, candidates: &mut [Candidate]) {
+    fn score_circumstances(&self, candidates: &mut [FusionCandidate]) {
         let query: HashSet<String> = words_of(&self.fusion.question.text);
         let is_named =
             |name: &str| !name.is_empty() && words_of(name).iter().all(|word| query.contains(word));
@@ -201,13 +201,13 @@ fn asks(record: &Record) -> bool {
 }
 
 /// Meaning, and that of the turns beside a turn.
-fn score_meaning(candidates: &mut [Candidate], with_neighbours: bool) {
-    let cosine = |candidate: &Candidate| candidate.meaning.map(|(_, cosine)| cosine.max(0.0));
+fn score_meaning(candidates: &mut [FusionCandidate], with_neighbours: bool) {
+    let cosine = |candidate: &FusionCandidate| candidate.meaning.map(|(_, cosine)| cosine.max(0.0));
     let known: Vec<f32> = candidates.iter().filter_map(cosine).collect();
     let best = known.iter().copied().fold(1e-6, f32::max);
     // What has no vector yet is taken for middling.
     let unknown = known.iter().sum::<f32>() / known.len().max(1) as f32;
-    let own = |candidate: &Candidate| cosine(candidate).unwrap_or(unknown) / best;
+    let own = |candidate: &FusionCandidate| cosine(candidate).unwrap_or(unknown) / best;
     let beside: Vec<f32> = if with_neighbours {
         (0..candidates.len()).map(|at| meaning_beside(candidates, at, &own)).collect()
     } else {
@@ -221,7 +221,11 @@ fn score_meaning(candidates: &mut [Candidate], with_neighbours: bool) {
 }
 
 /// Points for the cosines of the turns right beside one; `own` is a turn's own, as a share.
-fn meaning_beside(candidates: &[Candidate], at: usize, own: &dyn Fn(&Candidate) -> f32) -> f32 {
+fn meaning_beside(
+    candidates: &[FusionCandidate],
+    at: usize,
+    own: &dyn Fn(&FusionCandidate) -> f32,
+) -> f32 {
     let turn = &candidates[at];
     let mut points = 0.0;
     for Beside { distance, at } in beside(candidates, at) {
@@ -254,7 +258,7 @@ struct Beside {
 
 /// The turns of the same conversation at most [`WINDOW_TURNS`] before or after the one at `at`. Not
 /// the user's turns before a reply, which is not what it says.
-fn beside(candidates: &[Candidate], at: usize) -> impl Iterator<Item = Beside> + '_ {
+fn beside(candidates: &[FusionCandidate], at: usize) -> impl Iterator<Item = Beside> + '_ {
     let own = &candidates[at];
     let near = move |other: &usize| {
         let other = &candidates[*other];
@@ -274,7 +278,7 @@ fn beside(candidates: &[Candidate], at: usize) -> impl Iterator<Item = Beside> +
 }
 
 /// A text's places of terms.
-struct Found {
+struct TermsFound {
     in_text: Vec<TermPlace>,
     /// Terms of the title and the speaker.
     in_title: Vec<usize>,
@@ -282,14 +286,14 @@ struct Found {
     bytes: usize,
 }
 
-fn words(candidates: &[Candidate], question: &Question, rarities: &[f32]) -> Vec<Words> {
-    let found: Vec<Found> = candidates
+fn words(candidates: &[FusionCandidate], question: &Question, rarities: &[f32]) -> Vec<Words> {
+    let found: Vec<TermsFound> = candidates
         .iter()
         .map(|candidate| {
             let Record { text, title, .. } = &candidate.record;
             let title = format!("{title} {}", speaker(&candidate.record));
             let compared = first_bytes(text, COMPARED_BYTES_MAX);
-            Found {
+            TermsFound {
                 in_text: kapsa_index::term_places(compared, &question.query),
                 in_title: kapsa_index::terms_in(&title, &question.query),
                 bytes: title.len() + text.len().min(2 * BLOCK_BYTES),
@@ -313,7 +317,7 @@ fn words(candidates: &[Candidate], question: &Question, rarities: &[f32]) -> Vec
 
 /// BM25 of the best passage of a text of so many bytes, whose `length` is that of a passage as a
 /// multiple of the average one.
-fn best_passage(found: &Found, bytes: usize, length: f32, rarities: &[f32]) -> f32 {
+fn best_passage(found: &TermsFound, bytes: usize, length: f32, rarities: &[f32]) -> f32 {
     let norm = K1 * (1.0 - B + B * length);
     let score = |from: usize, until: usize| {
         let mut counts = vec![0.0f32; rarities.len()];
@@ -330,7 +334,7 @@ fn best_passage(found: &Found, bytes: usize, length: f32, rarities: &[f32]) -> f
         .fold(0.0, f32::max)
 }
 
-fn score_words(candidates: &mut [Candidate], words: &[Words], rarities: &[f32]) {
+fn score_words(candidates: &mut [FusionCandidate], words: &[Words], rarities: &[f32]) {
     let best = words.iter().map(|words| words.score).fold(1e-6, f32::max);
     let shares: Vec<f32> = words.iter().map(|words| words.score / best).collect();
     let conversations = conversations(candidates, words, rarities);
@@ -346,7 +350,7 @@ fn score_words(candidates: &mut [Candidate], words: &[Words], rarities: &[f32]) 
 }
 
 /// Points for the words of the turns beside one.
-fn words_beside(candidates: &[Candidate], at: usize, shares: &[f32]) -> f32 {
+fn words_beside(candidates: &[FusionCandidate], at: usize, shares: &[f32]) -> f32 {
     beside(candidates, at)
         .map(|Beside { distance, at }| {
             let weight = if distance < 0 { BEFORE } else { AFTER };
@@ -383,7 +387,7 @@ impl Talk {
 /// For each conversation the sum over the query's terms of rarity · n / (n + [`SATURATION`]), n
 /// being the turns that have the term.
 fn conversations(
-    candidates: &[Candidate],
+    candidates: &[FusionCandidate],
     words: &[Words],
     rarities: &[f32],
 ) -> HashMap<Talk, f32> {

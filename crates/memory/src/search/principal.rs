@@ -124,8 +124,8 @@ impl PrincipalReader {
         find::find(&self.view, request, Models { embedder, reranker: None })
     }
 
-    /// As [`crate::Reader::find_with`], and a re-ranker puts the best hits in order. One that fails leaves
-    /// them as they are, and [`Means::rerank_error`](crate::Means) says why.
+    /// As [`crate::Reader::find_with`], and a re-ranker puts the best hits in order. One that fails
+    /// leaves them as they are, and [`Means::rerank_error`](crate::Means) says why.
     ///
     /// # Errors
     /// As there.

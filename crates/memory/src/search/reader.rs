@@ -8,7 +8,6 @@ use kapsa_model::Embedder;
 
 use super::listing::Listing;
 use super::principal::PrincipalReader;
-use super::question::same_text;
 use super::rerank::Models;
 use super::{find, lookup, near_values};
 use crate::error::{Error, Result};
@@ -201,14 +200,6 @@ impl Reader {
     /// What the disk or a damaged file reports.
     pub fn unknown_values(&self, filter: &Filter) -> Result<Vec<UnknownValue>> {
         near_values::unknown_values(&self.view, filter)
-    }
-
-    /// The newest record that holds exactly this text, white space around it aside.
-    ///
-    /// # Errors
-    /// What the disk or a damaged file reports.
-    pub fn same_text(&self, text: &str) -> Result<Option<Record>> {
-        same_text(&self.view, text)
     }
 
     /// Lists visible records by sequence.

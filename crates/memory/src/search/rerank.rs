@@ -15,8 +15,8 @@ use crate::records::turn::speaker;
 
 /// Hits that a re-ranker puts in order: the best ones before it.
 pub const RERANKED: usize = 20;
-/// Points for each unit of a logit, where words and meaning give points; where words alone rank, the
-/// same share of the best score.
+/// Points for each unit of a logit, where words and meaning give points; where words alone rank,
+/// the same share of the best score.
 pub const LOGIT: f32 = 0.2;
 /// Most characters of a text that are read: of a longer one the passage that fits best.
 const TEXT_CHARS_MAX: usize = 600;

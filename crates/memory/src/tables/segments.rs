@@ -121,7 +121,8 @@ impl Indexed {
     }
 }
 
-/// A passage is found by the name of its document as well, and a record by whom it is about or who speaks.
+/// A passage is found by the name of its document as well, and a record by whom it is about or who
+/// speaks.
 fn title_of(title: &str, source: Option<&str>, about: &str) -> String {
     let mut all = title.to_string();
     for more in [source.unwrap_or_default(), about] {

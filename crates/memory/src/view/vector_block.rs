@@ -3,8 +3,8 @@
 use kapsa_model::{Model, Pooling};
 use serde_json::{Value, json};
 
-/// Version of what is embedded of a record: `write::texts`. The first one put the turn before a turn
-/// in front of it.
+/// Version of what is embedded of a record: `write::texts`. The first one put the turn before a
+/// turn in front of it.
 const TEMPLATE: u32 = 2;
 
 /// The vectors of one derived segment, or all those of one model that are attached to records of
