@@ -201,7 +201,8 @@ fn is_same(a: &Item, b: &Item) -> bool {
 /// Whether two are forms of one word, such as `allergic` and `allergy`.
 fn is_form(a: &Item, b: &Item) -> bool {
     let is_word = |item: &Item| matches!(item.kind, Kind::Word | Kind::Light);
-    if !is_word(a) || !is_word(b) {
+    let first = |item: &Item| item.key.as_bytes().first().copied();
+    if first(a) != first(b) || !is_word(a) || !is_word(b) {
         return false;
     }
     let common = a.key.chars().zip(b.key.chars()).take_while(|(a, b)| a == b).count();

@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::records::request::{FIND_K_MAX, Why};
 use crate::view::visibility::Visibility;
 
-/// Records of the first pool: more than words may decide their order.
-const POOL_MIN: usize = 64;
+/// Records of the first pool: more than words may decide their order, and the newer of two notes
+/// comes first among the best 20.
+const POOL_MIN: usize = 24;
 
 impl Search<'_> {
     /// The best by words, at least as many as are looked for, if there are so many.

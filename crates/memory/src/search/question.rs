@@ -19,8 +19,8 @@ use crate::view::View;
 use crate::view::checkpoints::{self, Checkpoint};
 use crate::view::visibility::Visibility;
 
-/// Most records whose texts are looked through for a signed word.
-const VERBATIM_RECORDS_MAX: usize = 256;
+/// Most records whose texts are looked through for a signed word, or for a whole text.
+const VERBATIM_RECORDS_MAX: usize = 64;
 /// Most words that a beginning of words stands for.
 const PREFIX_WORDS_MAX: usize = 32;
 /// Most words that one word may be meant to be.
@@ -246,36 +246,36 @@ fn is_operator(view: &View, operator: &Operator<'_>) -> Result<bool> {
     }
 }
 
-/// Whether a record has a word together with the sign before it.
+/// Whether a record has a word together with the sign before it, among the best that have the word.
 fn is_verbatim(view: &View, operator: &Operator<'_>) -> Result<bool> {
     let terms: Vec<String> =
         Query::parse(operator.text)?.asked().iter().map(|word| word.term.clone()).collect();
-    let mut looked = 0;
-    let mut has = |record: &Record| {
-        looked += 1;
-        looked <= VERBATIM_RECORDS_MAX && kapsa_index::has_code_word(&record.text, operator.written)
-    };
-    is_any(view, &terms, &mut has)
+    for sequence in having(view, terms, VERBATIM_RECORDS_MAX)? {
+        let record = view.store().record(sequence)?;
+        if kapsa_index::has_code_word(&record.text, operator.written) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a visible record has all of these words.
 fn is_seen(view: &View, terms: &[String]) -> Result<bool> {
-    is_any(view, terms, &mut |_| true)
+    Ok(!having(view, terms.to_vec(), 1)?.is_empty())
 }
 
-fn is_any(view: &View, terms: &[String], fits: &mut dyn FnMut(&Record) -> bool) -> Result<bool> {
+/// The best visible records that have all of these words.
+fn having(view: &View, terms: Vec<String>, most: usize) -> Result<Vec<u64>> {
     if terms.is_empty() {
-        return Ok(false);
+        return Ok(Vec::new());
     }
-    let query = Query::requiring(terms.to_vec());
+    let query = Query::requiring(terms);
     let filter = crate::records::request::Filter::default().within(view)?;
     let mut visibility = Visibility::of(view);
-    let mut accept = |candidate: kapsa_index::Candidate<'_>| {
-        visibility.accepts(&candidate) && visibility.fits(&candidate, fits)
-    };
-    let hits = view.store().searcher()?.search(&query, &filter, 1, &mut accept)?;
+    let mut accept = |candidate: kapsa_index::Candidate<'_>| visibility.accepts(&candidate);
+    let hits = view.store().searcher()?.search(&query, &filter, most, &mut accept)?;
     visibility.finish()?;
-    Ok(!hits.is_empty())
+    Ok(hits.into_iter().map(|hit| hit.seq).collect())
 }
 
 /// The newest visible record that holds exactly this text, white space around it aside.
@@ -285,15 +285,14 @@ pub(crate) fn same_text(view: &View, text: &str) -> Result<Option<Record>> {
     words.sort_by_key(|word| std::cmp::Reverse(word.raw.len()));
     let terms: Vec<String> =
         words.iter().take(SAME_TEXT_WORDS).map(|word| word.term.clone()).collect();
-    let (mut looked, mut found) = (0, None::<Record>);
-    is_any(view, &terms, &mut |record| {
-        looked += 1;
-        let is_same = looked <= VERBATIM_RECORDS_MAX && record.text.trim() == text.trim();
-        if is_same && found.as_ref().is_none_or(|found| found.sequence < record.sequence) {
-            found = Some(record.clone());
+    let mut found = None::<Record>;
+    for sequence in having(view, terms, VERBATIM_RECORDS_MAX)? {
+        let record = view.store().record(sequence)?;
+        let is_newer = found.as_ref().is_none_or(|found| found.sequence < record.sequence);
+        if is_newer && record.text.trim() == text.trim() {
+            found = Some(record);
         }
-        false
-    })?;
+    }
     Ok(found)
 }
 

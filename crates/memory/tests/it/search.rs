@@ -47,8 +47,8 @@ fn long_questions_find_what_they_ask_about() {
 fn the_query_language_narrows() {
     let f = team();
     for (query, want) in [
-        ("\"async runtime\"", 1),
-        ("\"runtime async\"", 0),
+        ("+\"async runtime\"", 1),
+        ("+\"runtime async\"", 0),
         ("+decided +upload", 0),
         ("kind:decision", 2),
         ("kind:decision agent:bob", 1),
