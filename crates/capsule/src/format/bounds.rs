@@ -212,7 +212,8 @@ fn a_segments_head_fits_its_length_and_its_sections_lie_in_its_content() {
         assert!(layout(&bytes, len).is_err(), "{to} at {place}");
     }
     let mut many = good.clone();
-    (many[8..16].copy_from_slice(&u64::MAX.to_le_bytes()), many[16] = 1);
+    many[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
+    many[16] = 1;
     assert!(layout(&many, len).is_err());
     let found = layout(&good, len).expect("whole");
     let head = &good[..found.head_len() as usize];

@@ -71,14 +71,3 @@ fn access_rights_are_copied() {
     FileSystem.copy_access(&from.path, &to.path).expect("copied");
     assert_eq!(std::fs::metadata(&to.path).expect("there").permissions().mode() & 0o777, 0o640);
 }
-
-/// Somebody who opens it must not wait for the other end.
-#[test]
-fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
-    let made = file(b"");
-    let pipe = made.path.with_extension("pipe");
-    let made_pipe = std::process::Command::new("mkfifo").arg(&pipe).status();
-    if made_pipe.is_ok_and(|status| status.success()) {
-        assert!(FileSystem.open(&pipe, false).is_err());
-    }
-}

@@ -447,3 +447,17 @@ fn a_folder_and_a_device_are_not_capsules() {
     let options = WriterOptions::default();
     assert_eq!(found(Writer::open(folder.path(), &options).err()), "it is a folder");
 }
+
+/// Whoever opens a pipe may wait for its other end for ever.
+#[test]
+fn a_pipe_is_neither_a_capsule_nor_a_lock_file() {
+    let f = fixture();
+    let pipe = kapsa_capsule::lock_path(&f.path);
+    std::fs::remove_file(&pipe).expect("removed");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()), "every system has mkfifo");
+    assert!(matches!(lock_state(&f.path), Err(Error::ForeignLock { .. })));
+    let options = WriterOptions::default();
+    assert!(matches!(Writer::open(&f.path, &options), Err(Error::ForeignLock { .. })));
+    assert!(matches!(Snapshot::open(&pipe), Err(Error::NotACapsule { .. })));
+}
