@@ -146,9 +146,8 @@ impl Points<'_> {
             if let Some(role) = candidate.role {
                 points.push(("role", role_points(role)));
             }
-            if self.spans.iter().any(|span| span.contains(record.created_at)) {
-                points.push(("time", TIME));
-            } else if self.names_time(record) {
+            let is_of_it = self.spans.iter().any(|span| span.contains(record.created_at));
+            if is_of_it || self.names_time(record) {
                 points.push(("time", TIME));
             }
             if let (Some(days), Some(now)) =

@@ -29,6 +29,8 @@ const TYPO_WORDS_MAX: usize = 3;
 const NAMES_MAX: usize = 8;
 /// Most words of a query for which others are sought.
 const EXPANDED_WORDS_MAX: usize = 8;
+/// Most letters of a word for which others are sought: each place is tried where it may be two.
+const EXPANDED_CHARS_MAX: usize = 40;
 /// Fewest characters of each half of a word that is written as two.
 const HALF_CHARS_MIN: usize = 3;
 /// Words by which a record of the same text is found.
@@ -188,7 +190,8 @@ impl Question {
         for &at in missing.iter().take(EXPANDED_WORDS_MAX) {
             let word = &asked[at];
             let letters = word.raw.chars().filter(|c| c.is_alphabetic()).count();
-            if letters < HALF_CHARS_MIN || letters < word.raw.chars().count() {
+            let is_word = (HALF_CHARS_MIN..=EXPANDED_CHARS_MAX).contains(&letters);
+            if !is_word || letters < word.raw.chars().count() {
                 continue;
             }
             let beside = [at.checked_sub(1).map(|before| (before, at)), Some((at, at + 1))];
