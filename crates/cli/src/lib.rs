@@ -254,7 +254,7 @@ fn explained(error: &clap::Error, typed: &[OsString]) -> String {
         let tip = format!("  tip: to pass '{unknown}' as a value, use '-- {unknown}'\n\n");
         return text.replace(&tip, "");
     }
-    let is_number = unknown.bytes().nth(1).is_some_and(|byte| byte.is_ascii_digit());
+    let is_number = unknown.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     let words: Vec<&str> = typed.iter().filter_map(|word| word.to_str()).collect();
     let taken = |pair: &&[&str]| pair[0].starts_with("--") && pair[1].starts_with(unknown.as_str());
     match (words.windows(2).find(taken), text.split_once("Usage:")) {
