@@ -3,7 +3,7 @@
 pub(crate) mod around;
 mod by_words;
 pub(crate) mod find;
-pub mod fusion;
+mod fusion;
 mod groups;
 pub(crate) mod listing;
 pub(crate) mod lookup;
