@@ -4,11 +4,13 @@
 //! Only short notes of nobody's conversation are compared: a turn of a session is what somebody
 //! said then, and a document says many things.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
 
 use kapsa_statement::{About, Relation, Statement, relate, slug};
 
 use super::fusion::Fused;
+use super::points::words_of;
 use crate::records::kinds::FACT;
 use crate::records::record::Record;
 use crate::records::turn::session;
@@ -20,12 +22,29 @@ const NOTE_BYTES_MAX: usize = 400;
 /// Share of the better score from which on two hits are as good as equal.
 const NEAR_TIE: f32 = 0.8;
 
+/// Share of the words of the shorter of two notes that both have, from which on they are read: what
+/// gives another value of a property names the property.
+const SHARED_MIN: f32 = 0.34;
+
 /// A hit that states something.
 struct Note {
     /// Its place among the hits.
     place: usize,
     entity: String,
-    statement: Statement,
+    words: HashSet<String>,
+    /// What it states, once it is read.
+    statement: OnceCell<Statement>,
+}
+
+impl Note {
+    fn may_concern(&self, other: &Note) -> bool {
+        let shared = self.words.intersection(&other.words).count() as f32;
+        shared >= SHARED_MIN * self.words.len().min(other.words.len()) as f32
+    }
+
+    fn statement(&self, hits: &[Fused]) -> &Statement {
+        self.statement.get_or_init(|| Statement::of(&hits[self.place].record.text))
+    }
 }
 
 /// Puts newer hits before older ones that they bring up to date. Returns the sequences of the older
@@ -39,7 +58,8 @@ pub(super) fn first(fused: &mut Vec<Fused>) -> BTreeMap<u64, u64> {
         .map(|(place, hit)| Note {
             place,
             entity: slug(&hit.record.entity),
-            statement: Statement::of(&hit.record.text),
+            words: words_of(&hit.record.text),
+            statement: OnceCell::new(),
         })
         .collect();
     // The oldest first: the newest of several comes to stand before all of them.
@@ -89,7 +109,8 @@ fn is_note(record: &Record) -> bool {
 fn brings_up_to_date(fused: &[Fused], new: &Note, old: &Note) -> bool {
     let is_other = !new.entity.is_empty() && !old.entity.is_empty() && new.entity != old.entity;
     let (new_hit, old_hit) = (&fused[new.place], &fused[old.place]);
-    if is_other || new_hit.record.created_at <= old_hit.record.created_at {
+    let is_newer = new_hit.record.created_at > old_hit.record.created_at;
+    if is_other || !is_newer || !new.may_concern(old) {
         return false;
     }
     let about = About {
@@ -99,7 +120,7 @@ fn brings_up_to_date(fused: &[Fused], new: &Note, old: &Note) -> bool {
         alone: !new.entity.is_empty() && new.entity == old.entity,
         ..About::default()
     };
-    let judged = relate(&old.statement, &new.statement, &about);
+    let judged = relate(old.statement(fused), new.statement(fused), &about);
     let is_other_value = matches!(
         judged.relation,
         Relation::Changes | Relation::Corrects | Relation::Refines | Relation::Retracts
