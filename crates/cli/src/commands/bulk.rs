@@ -373,6 +373,8 @@ impl<'a> Bulk<'a> {
     }
 
     fn stored(mut self) -> Stored {
+        // Whoever makes the vectors takes the lock, too.
+        self.turn.end();
         let embedding = match (self.ahead.take(), &self.first) {
             (Some(ahead), _) => ahead.report(self.app),
             (None, Some(first)) => New::since(self.when, first.sequence).end(self.app),

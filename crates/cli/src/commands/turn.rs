@@ -40,6 +40,11 @@ impl Turn {
         self.held.is_none()
     }
 
+    /// Lets others write: nothing more is to be stored.
+    pub(super) fn end(&mut self) {
+        self.held = None;
+    }
+
     /// Between two commits: lets others write, if this one has for long, or left a large record to
     /// be indexed without the lock.
     pub(super) fn let_others_write(&mut self) {

@@ -294,6 +294,16 @@ fn words_that_are_required_and_identifiers_are_not_overruled() {
     assert_eq!(ask(&sandbox, &["find", "CS0999"])["mode"], "auto");
 }
 
+/// A put of more than a few records waited for its own lock, and left them without vectors.
+#[test]
+fn a_large_put_makes_its_vectors_when_it_is_told_to() {
+    let sandbox = Sandbox::new();
+    let lines: String = (0..70).map(|n| format!("{{\"text\":\"gate {n}\"}}\n")).collect();
+    let told = sandbox.json_with(&["put", "-", "--embed", "now"], lines.as_bytes());
+    assert_eq!((&told["record_count"], told.get("warnings")), (&70.into(), None), "{told}");
+    assert!(sandbox.ok(&["stats"]).contains("70 of 70 records, "));
+}
+
 #[test]
 fn doctor_and_stats_tell_what_lacks_vectors() {
     let sandbox = Sandbox::new();
