@@ -344,8 +344,9 @@ impl Searcher {
             let blob = self.index.blobs()[ord].clone();
             let opened =
                 guard(|| Reader::new(self.first_seqs[ord], blob, &self.index.segment(ord)));
-            // Another thread may have been faster; its reader is as good.
-            let _ = self.readers[ord].set(opened?);
+            if self.readers[ord].set(opened?).is_err() {
+                // Another thread was faster; its reader is as good.
+            }
         }
         Ok(self.readers[ord].get().expect("set above"))
     }

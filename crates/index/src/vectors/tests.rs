@@ -136,8 +136,9 @@ fn damaged_bytes_are_refused_or_harmless() {
     for bit in 0..bytes.len() * 8 {
         let mut bytes = bytes.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        if let Ok(block) = Vectors::open(bytes.into()) {
-            let _ = nearest(&[&block], &question, 5, Some(&(2..7).into()), &mut |_| true);
-        }
+        let Ok(block) = Vectors::open(bytes.into()) else { continue };
+        // An error is as good as an answer here; what counts is that there is one.
+        let near = nearest(&[&block], &question, 5, Some(&(2..7).into()), &mut |_| true);
+        assert!(near.is_err() || near.is_ok_and(|near| near.len() <= 5), "bit {bit}");
     }
 }

@@ -49,9 +49,9 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Every value that a record must have, by the name of its field; of a tag its name and value.
-    pub fn values(&self) -> impl Iterator<Item = FilterValue<'_>> {
-        let fields = [
+    /// The fields of which a record must have one of these values, where there are any.
+    pub(crate) fn fields(&self) -> [(&'static str, &[String]); 7] {
+        [
             ("kind", &self.kinds),
             ("label", &self.labels),
             ("agent", &self.agents),
@@ -59,8 +59,12 @@ impl Filter {
             ("entity", &self.entities),
             ("domain", &self.domains),
             ("source", &self.sources),
-        ];
-        let of_fields = fields.into_iter().flat_map(|(field, values)| {
+        ]
+    }
+
+    /// Every value that a record must have, by the name of its field; of a tag its name and value.
+    pub fn values(&self) -> impl Iterator<Item = FilterValue<'_>> {
+        let of_fields = self.fields().into_iter().flat_map(|(field, values)| {
             values.iter().map(move |value| FilterValue { field, name: None, value })
         });
         let of_tags = self.tags.iter().map(|(name, value)| FilterValue {

@@ -135,16 +135,7 @@ impl Filter {
 
     pub(crate) fn to_index(&self) -> kapsa_index::Filter {
         let mut all: Vec<Vec<String>> = Vec::new();
-        let groups = [
-            ("kind", &self.kinds),
-            ("label", &self.labels),
-            ("agent", &self.agents),
-            ("run", &self.runs),
-            ("entity", &self.entities),
-            ("domain", &self.domains),
-            ("source", &self.sources),
-        ];
-        for (field, values) in groups.into_iter().filter(|(_, values)| !values.is_empty()) {
+        for (field, values) in self.fields().into_iter().filter(|(_, values)| !values.is_empty()) {
             all.push(values.iter().map(|value| format!("{field}:{value}")).collect());
         }
         let tag = |(name, value): (&String, &String)| {

@@ -104,9 +104,11 @@ fn look_at(entry: &DirEntry, request: &GcRequest, report: &mut GcReport) {
 fn exported_at(path: &Path, found: &Metadata) -> Option<SystemTime> {
     let name = path.file_name()?.to_str()?;
     if found.is_file() && EXPORT_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        // May be dropped: what has no time that can be read is not collected.
         return found.modified().ok();
     }
     let folder = found.is_dir() && markdown::is_export(path);
+    // May be dropped, likewise.
     if folder { markdown::modified(path).ok() } else { None }
 }
 
