@@ -198,13 +198,6 @@ impl Pair<'_> {
         self.new.cues.has(cue) && !self.old.cues.has(cue)
     }
 
-    /// Whether the name of the entity is that of a property, and the two say what it is: `log-level`.
-    fn names_property(&self) -> bool {
-        let entity = self.about.old_entity.to_lowercase();
-        let last = entity.split(|c: char| !c.is_alphanumeric()).next_back();
-        self.diff.is_definite && last.is_some_and(is_property)
-    }
-
     /// Whether words say that something is no longer, or was never, as it was said.
     fn has_turn(&self) -> bool {
         let turns = [Cue::Change, Cue::Correction, Cue::Retraction, Cue::Future];
@@ -438,7 +431,7 @@ impl Pair<'_> {
             let is_sure = is_alike && (self.is_given() || !self.shared.both.is_empty());
             return (Relation::Same, is_sure, "it says the same in other words");
         }
-        if is_slot && (diff.overlap() > 0 || self.is_given() || self.names_property()) {
+        if is_slot && (diff.overlap() > 0 || self.is_given() || names_property(self)) {
             return self.changed(true);
         }
         if diff.likeness >= LIKENESS_CHANGED_MIN {
@@ -544,7 +537,7 @@ fn kinship_of_words(pair: &Pair<'_>, overlap: usize) -> Kinship {
     }
     let is_slot = diff.regions == 1 && diff.has_same_frame;
     if is_slot && overlap == 0 && !diff.replaces_names() {
-        return if pair.names_property() { Kinship::Yes } else { Kinship::No };
+        return if names_property(pair) { Kinship::Yes } else { Kinship::No };
     }
     let is_name = diff.replaces_names() && !diff.replaces_words();
     if is_slot && (overlap > 0 || is_name) || is_name && overlap > 0 && diff.regions <= 1 {
@@ -552,6 +545,13 @@ fn kinship_of_words(pair: &Pair<'_>, overlap: usize) -> Kinship {
         return if is_clear { Kinship::Yes } else { Kinship::Maybe };
     }
     kinship_by_likeness(pair)
+}
+
+/// Whether the name of the entity is that of a property, and the two say what it is: `log-level`.
+fn names_property(pair: &Pair<'_>) -> bool {
+    let entity = pair.about.old_entity.to_lowercase();
+    let last = entity.split(|c: char| !c.is_alphanumeric()).next_back();
+    pair.diff.is_definite && last.is_some_and(is_property)
 }
 
 fn kinship_by_likeness(pair: &Pair<'_>) -> Kinship {
