@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::align::align;
 use super::statement::{Item, Kind, Statement, is_joining};
 use super::tables::{exclude_each_other, is_modifier, stem};
 use super::token::tokens;
@@ -79,7 +80,7 @@ impl<'a> Diff<'a> {
         let likeness = if all == 0 { 0.0 } else { shared.len() as f64 / all as f64 };
         Diff {
             values: values(&old_items, &new_items),
-            regions: regions(&aligned(old, topic), &aligned(new, topic)),
+            regions: regions(old, new, topic),
             is_swapped: is_swapped(old, new),
             has_same_frame: frame(old) == frame(new),
             is_insertion: is_subsequence(&old.order, &new.order),
@@ -173,6 +174,12 @@ fn aligned<'a>(statement: &'a Statement, topic: &HashSet<String>) -> Vec<&'a Ite
     statement.items.iter().filter(kept).take(ALIGNED_MAX).collect()
 }
 
+/// Places where the one has words that the other has others for.
+fn regions(old: &Statement, new: &Statement, topic: &HashSet<String>) -> usize {
+    let (old, new) = (aligned(old, topic), aligned(new, topic));
+    align(&old, &new, |old, new| is_same(old, new), |item| says(item)).replaced
+}
+
 /// Items of a statement that are laid side by side with those of another.
 const ALIGNED_MAX: usize = 64;
 
@@ -258,42 +265,6 @@ fn values(old: &[&Item], new: &[&Item]) -> Values {
         let meet = old.iter().any(|value| new.iter().any(|other| value.is_comparable(other)));
         if meet { Values::Differ } else { Values::Disjoint }
     }
-}
-
-/// Places where the one has words that the other has others for, along their longest common
-/// sequence.
-fn regions(old: &[&Item], new: &[&Item]) -> usize {
-    let (n, m) = (old.len(), new.len());
-    let mut best = vec![vec![0usize; m + 1]; n + 1];
-    for i in (0..n).rev() {
-        for j in (0..m).rev() {
-            best[i][j] = if is_same(old[i], new[j]) {
-                best[i + 1][j + 1] + 1
-            } else {
-                best[i + 1][j].max(best[i][j + 1])
-            };
-        }
-    }
-    let (mut i, mut j, mut count) = (0, 0, 0);
-    let (mut old_run, mut new_run) = (false, false);
-    let mut close = |old_run: &mut bool, new_run: &mut bool| {
-        count += usize::from(*old_run && *new_run);
-        (*old_run, *new_run) = (false, false);
-    };
-    while i < n || j < m {
-        if i < n && j < m && is_same(old[i], new[j]) {
-            close(&mut old_run, &mut new_run);
-            (i, j) = (i + 1, j + 1);
-        } else if j == m || i < n && best[i + 1][j] >= best[i][j + 1] {
-            old_run |= says(old[i]);
-            i += 1;
-        } else {
-            new_run |= says(new[j]);
-            j += 1;
-        }
-    }
-    close(&mut old_run, &mut new_run);
-    count
 }
 
 /// Whether an item says something of its own.

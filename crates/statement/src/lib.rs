@@ -13,6 +13,7 @@
     clippy::print_stderr
 )]
 
+mod align;
 mod attribute;
 mod cue;
 mod diff;
@@ -24,6 +25,7 @@ mod token;
 mod value;
 mod when;
 
+pub use align::{Alignment, align};
 pub use attribute::{AttributeId, is_many, is_plural, names_many};
 pub use cue::{Cue, Cues};
 pub use entity::{initials, is_numeronym, slug};
