@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use kapsa_statement::{About, Alignment, Relation, Statement, align, relate, slug};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::fusion::Fused;
 use super::points::words_in;
@@ -22,10 +23,10 @@ const NOTE_BYTES_MAX: usize = 400;
 /// Share of the better score from which on two hits are as good as equal.
 const NEAR_TIE: f32 = 0.8;
 
-/// Two notes of no common entity are read only where they have so large a share of the words of
-/// the shorter one in the same order, and others in place of each other in at most so many places:
-/// what gives another value of a property names the property.
+/// Share of the words of the shorter of two notes that both have in the same order, from which on
+/// they are read if they name no entity: what gives another value of a property names the property.
 const COMMON_MIN: f32 = 0.34;
+/// Places at which one has words that the other has others for, up to which they are.
 const REPLACED_MAX: usize = 2;
 
 /// A hit that states something.
@@ -33,8 +34,8 @@ struct Note {
     /// Its place among the hits.
     place: usize,
     entity: String,
-    /// In their order, in lower case.
-    words: Vec<String>,
+    /// Hashes of its words in lower case, in their order.
+    words: Vec<u64>,
     /// What it states, once it is read.
     statement: OnceCell<Statement>,
 }
@@ -66,7 +67,7 @@ pub(super) fn first(fused: &mut Vec<Fused>) -> BTreeMap<u64, u64> {
         .map(|(place, hit)| Note {
             place,
             entity: slug(&hit.record.entity),
-            words: words_in(&hit.record.text).collect(),
+            words: words_in(&hit.record.text).map(|word| xxh3_64(word.as_bytes())).collect(),
             statement: OnceCell::new(),
         })
         .collect();
