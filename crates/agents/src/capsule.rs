@@ -135,7 +135,7 @@ impl FactStore for CapsuleFactStore {
         // A principal's reader is guarded by its own profile, and the rule applies the query's.
         let reader = reader.cleared(query.clearance.as_ref());
         let view = reader.raw();
-        let aliases = aliases(view, query)?;
+        let aliases = aliases(view, query.entity.as_deref())?;
         let rule = Rule::<FactQuery>::about(query, &aliases);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
         let clauses = fact_clauses(query, &aliases);
@@ -184,7 +184,7 @@ impl FactStore for CapsuleFactStore {
         // A principal's reader is guarded by its own profile, and the rule applies the query's.
         let reader = reader.cleared(query.clearance.as_ref());
         let view = reader.raw();
-        let aliases = aliases(view, query)?;
+        let aliases = aliases(view, query.entity.as_deref())?;
         let rule = Rule::<FactQuery>::about(query, &aliases);
         let read = |record: &Record| {
             let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
@@ -261,8 +261,8 @@ impl FactStore for CapsuleFactStore {
 }
 
 /// Slugs of the other names of the entity that is asked for.
-fn aliases(view: RawView<'_>, query: &FactQuery) -> Result<Vec<String>> {
-    query.entity.as_deref().map_or(Ok(Vec::new()), |name| vocabulary::slugs_of(view, name))
+fn aliases(view: RawView<'_>, entity: Option<&str>) -> Result<Vec<String>> {
+    entity.map_or(Ok(Vec::new()), |name| vocabulary::slugs_of(view, name))
 }
 
 fn fact_clauses(query: &FactQuery, aliases: &[String]) -> Clauses {
@@ -274,9 +274,9 @@ fn fact_clauses(query: &FactQuery, aliases: &[String]) -> Clauses {
         .text(&query.text)
 }
 
-fn insight_clauses(query: &InsightQuery) -> Clauses {
+fn insight_clauses(query: &InsightQuery, aliases: &[String]) -> Clauses {
     CapsuleInsightStore::of_agent(&query.agent_id)
-        .field("entity", query.entity.as_deref())
+        .entity(query.entity.as_deref(), aliases)
         .field("domain", query.domain.as_deref())
         .tags(&query.tags)
         .text(&query.text)
@@ -358,10 +358,11 @@ impl EpisodicStore for CapsuleEpisodicStore {
 
     fn query(&self, query: &EpisodeQuery) -> Result<Vec<Episode>> {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
-        let rule = Rule::<EpisodeQuery>::of(query);
+        let aliases = aliases(reader.raw(), query.entity.as_deref())?;
+        let rule = Rule::<EpisodeQuery>::about(query, &aliases);
         let clauses = Clauses::default()
             .field("agent", Some(&query.agent_id))
-            .field("entity", query.entity.as_deref())
+            .entity(query.entity.as_deref(), &aliases)
             .field("domain", query.domain.as_deref())
             .tags(&query.tags)
             .since(query.since);
@@ -411,10 +412,11 @@ impl InsightStore for CapsuleInsightStore {
 
     fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>> {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
-        let rule = Rule::<InsightQuery>::of(query);
+        let aliases = aliases(reader.raw(), query.entity.as_deref())?;
+        let rule = Rule::<InsightQuery>::about(query, &aliases);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
         KindIndex { view: reader.raw(), kind: INSIGHT }.first(
-            &insight_clauses(query),
+            &insight_clauses(query, &aliases),
             query.limit,
             &read,
         )
@@ -422,10 +424,11 @@ impl InsightStore for CapsuleInsightStore {
 
     fn likely(&self, query: &InsightQuery, words: &str) -> Result<Vec<Insight>> {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
-        let rule = Rule::<InsightQuery>::of(query);
+        let aliases = aliases(reader.raw(), query.entity.as_deref())?;
+        let rule = Rule::<InsightQuery>::about(query, &aliases);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
         KindIndex { view: reader.raw(), kind: INSIGHT }.likely(
-            &insight_clauses(query),
+            &insight_clauses(query, &aliases),
             words,
             query.limit,
             &read,

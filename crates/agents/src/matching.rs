@@ -63,7 +63,14 @@ pub(super) struct Rule<'a, Q> {
     entities: Vec<String>,
 }
 
-impl<Q> Rule<'_, Q> {
+impl<'a, Q> Rule<'a, Q> {
+    /// The rule of a query for an entity of this name, which has these slugs besides.
+    fn of_entity(query: &'a Q, text: &str, entity: Option<&str>, aliases: &[String]) -> Self {
+        let own = entity.map(slug);
+        let entities = own.into_iter().chain(aliases.iter().cloned()).collect();
+        Rule { query, text: Needle::new(text), entities }
+    }
+
     fn is_about_entity(&self, entity: &str) -> bool {
         self.entities.is_empty() || self.entities.contains(&slug(entity))
     }
@@ -71,14 +78,12 @@ impl<Q> Rule<'_, Q> {
 
 impl<'a> Rule<'a, FactQuery> {
     pub(super) fn of(query: &'a FactQuery) -> Self {
-        Rule::about(query, &[])
+        Rule::<FactQuery>::about(query, &[])
     }
 
     /// The same, for an entity that has these slugs besides.
     pub(super) fn about(query: &'a FactQuery, aliases: &[String]) -> Self {
-        let own = query.entity.as_deref().map(slug);
-        let entities = own.into_iter().chain(aliases.iter().cloned()).collect();
-        Rule { query, text: Needle::new(&query.text), entities }
+        Rule::of_entity(query, &query.text, query.entity.as_deref(), aliases)
     }
 
     pub(super) fn allows(&self, fact: &Fact) -> bool {
@@ -98,11 +103,12 @@ impl<'a> Rule<'a, FactQuery> {
 
 impl<'a> Rule<'a, EpisodeQuery> {
     pub(super) fn of(query: &'a EpisodeQuery) -> Self {
-        Rule {
-            query,
-            text: Needle::new(""),
-            entities: query.entity.as_deref().map(slug).into_iter().collect(),
-        }
+        Rule::<EpisodeQuery>::about(query, &[])
+    }
+
+    /// The same, for an entity that has these slugs besides.
+    pub(super) fn about(query: &'a EpisodeQuery, aliases: &[String]) -> Self {
+        Rule::of_entity(query, "", query.entity.as_deref(), aliases)
     }
 
     pub(super) fn allows(&self, episode: &Episode) -> bool {
@@ -117,11 +123,12 @@ impl<'a> Rule<'a, EpisodeQuery> {
 
 impl<'a> Rule<'a, InsightQuery> {
     pub(super) fn of(query: &'a InsightQuery) -> Self {
-        Rule {
-            query,
-            text: Needle::new(&query.text),
-            entities: query.entity.as_deref().map(slug).into_iter().collect(),
-        }
+        Rule::<InsightQuery>::about(query, &[])
+    }
+
+    /// The same, for an entity that has these slugs besides.
+    pub(super) fn about(query: &'a InsightQuery, aliases: &[String]) -> Self {
+        Rule::of_entity(query, &query.text, query.entity.as_deref(), aliases)
     }
 
     pub(super) fn allows(&self, insight: &Insight) -> bool {

@@ -32,6 +32,15 @@ pub struct EntityNames {
     pub aliases: Vec<String>,
 }
 
+impl EntityNames {
+    /// Whether this is one of its names, however it is spelled.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        let key = slug(name);
+        std::iter::once(&self.name).chain(&self.aliases).any(|own| slug(own) == key)
+    }
+}
+
 /// What is declared of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttributeDeclared {
@@ -114,6 +123,24 @@ impl VocabularyStore {
         let alone = EntityNames { name: name.trim().to_string(), aliases: Vec::new() };
         let Some(reader) = self.location.reader()? else { return Ok(alone) };
         Ok(entity_in(reader.raw(), name)?.unwrap_or(alone))
+    }
+
+    /// The ways in which records may spell the name of an entity: as it is given, the names that
+    /// the capsule declares, and the slug of each.
+    ///
+    /// # Errors
+    /// What the capsule says.
+    pub fn spellings(&self, name: &str) -> Result<Vec<String>> {
+        let entity = self.entity(name)?;
+        let mut all = vec![name.to_string()];
+        for name in [name.to_string(), entity.name].into_iter().chain(entity.aliases) {
+            for spelling in [slug(&name), name] {
+                if !spelling.is_empty() && !all.contains(&spelling) {
+                    all.push(spelling);
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Entities with further names.

@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use kapsa_agents::{EntityNames, VocabularyStore};
 use kapsa_memory::graph::{Direction, Fact, Provenance};
 use kapsa_memory::policy;
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::uri::slug;
-use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Replayed, graph, replay};
+use kapsa_memory::{
+    Error, Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Replayed, graph, replay,
+};
 use serde_json::{Map, Value};
 
 use super::events::{event_type, line as event_line};
@@ -154,14 +157,18 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
         GraphVerb::AddCard { card_type, title, id, facts, from } => {
             let facts = facts.iter().map(|text| fact(text)).collect::<Result<Vec<_>>>()?;
             let path = app.capsule()?;
-            let id = id.unwrap_or_else(|| slug(&title));
+            let from = provenance(from);
+            let card = match id {
+                Some(id) => CardName { id, title },
+                None => named_card(app, title, &from)?,
+            };
             let put = graph::add_card(
                 &mut app.owner_writer(&path, None)?,
                 &card_type,
-                &title,
-                &id,
+                &card.title,
+                &card.id,
                 &facts,
-                &provenance(from),
+                &from,
             )?;
             records::wrote(app, &put)
         }
@@ -179,6 +186,7 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
         }
         GraphVerb::Query { uri, direction, depth, of_type, limit, when } => {
             let reader = app.owner_reader_when(&when)?;
+            let names = names(app)?;
             let above = limit.saturating_add(1);
             let mut records = match uri {
                 Some(uri) => {
@@ -187,13 +195,14 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
                         EdgeDirection::Out => Direction::Out,
                         EdgeDirection::Both => Direction::Both,
                     };
-                    graph::edges(
+                    graph::edges_by_names(
                         &reader,
                         &logical(&uri)?,
                         direction,
                         of_type.as_deref(),
                         depth,
                         above,
+                        &|uri| other_names(uri, &names),
                     )?
                 }
                 None => graph::cards(&reader, of_type.as_deref(), above)?,
@@ -212,6 +221,46 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
             })
         }
     }
+}
+
+/// The id and the title of a card.
+struct CardName {
+    id: String,
+    title: String,
+}
+
+/// The card of a subject of this title, or the one there is under another name of the entity.
+fn named_card(app: &App, title: String, from: &graph::Provenance) -> Result<CardName> {
+    let own = CardName { id: slug(&title), title };
+    let names = names(app)?;
+    let Some(entity) = entity_of(&own.title, &names) else { return Ok(own) };
+    let reader = app.owner_reader()?;
+    let others = std::iter::once(&entity.name).chain(&entity.aliases).map(|name| slug(name));
+    for id in std::iter::once(own.id.clone()).chain(others) {
+        match graph::card(&reader, &graph::card_uri(&id, from)?) {
+            Ok(card) => return Ok(CardName { id, title: card.title }),
+            Err(Error::UriNotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(own)
+}
+
+/// The entities that have several names.
+fn names(app: &App) -> Result<Vec<EntityNames>> {
+    Ok(VocabularyStore::new(app.location()?).entities()?)
+}
+
+fn entity_of<'a>(name: &str, all: &'a [EntityNames]) -> Option<&'a EntityNames> {
+    all.iter().find(|entity| entity.has(name))
+}
+
+/// URIs that end with another name of the entity that one ends with.
+fn other_names(uri: &str, all: &[EntityNames]) -> Vec<String> {
+    let Some((folder, id)) = uri.rsplit_once('/') else { return Vec::new() };
+    let Some(entity) = entity_of(id, all) else { return Vec::new() };
+    let names = std::iter::once(&entity.name).chain(&entity.aliases);
+    names.map(|name| format!("{folder}/{}", slug(name))).filter(|other| other != uri).collect()
 }
 
 /// A URI, and not a place in some file: edges outlive those.

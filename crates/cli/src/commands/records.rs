@@ -66,9 +66,11 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     let newest = !args.oldest;
     // One more than is shown says whether there are more.
     let limit = args.limit.saturating_add(1);
-    let request = TimelineRequest { filter: find::filter(args.filters), limit, reverse: newest };
+    let asked = find::filter(args.filters);
+    let filter = find::by_all_names(app, &asked, &args.when)?;
+    let request = TimelineRequest { filter, limit, reverse: newest };
     let reader = app.reader_when(&args.when)?;
-    find::warn_unknown(app, &reader, &request.filter)?;
+    find::warn_unknown(app, &reader, &asked, &args.when)?;
     let mut listing = reader.list(&request)?;
     let more = listing.truncate(args.limit);
     let (count, width) = (listing.len(), width_of(listing.last_sequence()));

@@ -106,6 +106,59 @@ fn a_capsule_declares_names_and_attributes() {
     assert_eq!(sandbox.ok(&["fact", "attributes"]), "line  many values  [ops]\n");
 }
 
+/// Records are found by all names of their entity, as facts are, and so are cards and edges.
+#[test]
+fn every_verb_knows_all_names_of_an_entity() {
+    let sandbox = Sandbox::new();
+    let put = |uri: &str, text: &str, entity: &str| {
+        sandbox.ok(&["put", "--uri", uri, "--text", text, "--entity", entity]);
+    };
+    put("n/1", "The tram runs late", "Tram Works Ltd");
+    put("n/2", "The tram is red", "The Reds");
+    put("n/3", "The tram is a toy", "Toy Shop");
+    sandbox.ok(&["fact", "add", "The tram hums", "--id", "f1", "--entity", "the reds"]);
+    let episode = ["episode", "add", "--agent", "ann", "--entity", "Reds"];
+    sandbox.ok(&[&episode[..], &["Rode the tram"]].concat());
+    sandbox.ok(&["entity", "alias", "tram works", "The Reds"]);
+    let uris = |args: &[&str]| {
+        let answer = sandbox.json(args);
+        let list = ["hits", "records"].iter().find_map(|list| answer[*list].as_array().cloned());
+        let mut uris: Vec<String> = list
+            .expect("a list")
+            .iter()
+            .map(|record| record["uri"].as_str().unwrap_or_default().replace("mv2://default/", ""))
+            .filter(|uri| uri.starts_with("n/") || uri.starts_with("fact/"))
+            .collect();
+        uris.sort();
+        uris
+    };
+    for name in ["Tram Works Ltd", "tram works", "THE REDS", "reds", "Tram Works"] {
+        assert_eq!(uris(&["find", "tram", "--entity", name]), ["fact/f1", "n/1", "n/2"], "{name}");
+        assert_eq!(uris(&["timeline", "--entity", name]), ["fact/f1", "n/1", "n/2"], "{name}");
+        assert_eq!(uris(&["list", "--entity", name]), ["fact/f1", "n/1", "n/2"], "{name}");
+        assert_eq!(ids(&sandbox.json(&["fact", "list", "--entity", name])), ["f1"], "{name}");
+        let episodes = sandbox.json(&["episode", "list", "--agent", "ann", "--entity", name]);
+        assert_eq!(episodes["count"], 1, "{name}");
+        assert!(!sandbox.run(&["list", "--entity", name]).err.contains("no record"), "{name}");
+    }
+    let unknown = sandbox.run(&["list", "--entity", "Tram Wrks Ltd"]);
+    assert!(unknown.err.contains("there is Tram Works Ltd"), "{}", unknown.err);
+    let card = ["graph", "add-card", "--type", "component", "--title"];
+    sandbox.ok(&[&card[..], &["Tram Works", "--fact", "seats=9:number"]].concat());
+    sandbox.ok(&[&card[..], &["The Reds", "--fact", "doors=2:number"]].concat());
+    assert_eq!(sandbox.json(&["graph", "query", "--type", "component"])["count"], 1);
+    let edge = ["graph", "add-edge", "--type", "owns", "--from"];
+    sandbox.ok(&[&edge[..], &["firm/tram-works", "--to", "line/one"]].concat());
+    sandbox.ok(&[&edge[..], &["town/hall", "--to", "firm/the-reds"]].concat());
+    for uri in ["firm/tram-works", "firm/the-reds", "firm/reds"] {
+        assert_eq!(sandbox.json(&["graph", "query", "--uri", uri])["count"], 2, "{uri}");
+    }
+    let far = ["graph", "query", "--uri", "town/hall", "--direction", "out", "--depth", "2"];
+    assert_eq!(sandbox.json(&far)["count"], 2);
+    sandbox.ok(&["entity", "unalias", "tram works", "The Reds"]);
+    assert_eq!(uris(&["list", "--entity", "tram works"]), ["n/1"]);
+}
+
 /// Of two notes that give different values of one property the newer comes first.
 #[test]
 fn the_newer_of_two_notes_comes_first() {

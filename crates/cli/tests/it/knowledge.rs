@@ -168,3 +168,27 @@ fn test_replay_timeline_deterministic_and_offline_retrieval_exact() {
     );
     sandbox.fails(&["replay", "run", "--run", "nobody"], 1, "invalid_operation");
 }
+
+/// A run that has a branch may have said something on another one, before or after.
+#[test]
+fn a_replay_has_what_other_branches_say_of_the_run() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["branch", "create", "run/7"]);
+    let emit = |branch: &str, run: &str| {
+        let payload = r#"{"request_id":"r1","query":"q","config":{},"source":"x"}"#;
+        let kind = ["event", "emit", "RetrievalRequest", "--payload", payload];
+        sandbox.ok(&[&["--branch", branch], &kind[..], &["--run", run]].concat());
+    };
+    emit("main", "7");
+    emit("run/7", "7");
+    emit("main", "run_7");
+    emit("main", "8");
+    sandbox.ok(&["commit", "--stage", "plan", "--run", "7"]);
+    for branch in ["main", "run/7"] {
+        let told = sandbox.json(&["--branch", branch, "replay", "run", "--run", "7"]);
+        let kinds = told["entries"].to_string();
+        let of = |what: &str| kinds.matches(&format!("{what:?}")).count();
+        assert_eq!(of("RetrievalRequest"), 3, "{told}");
+        assert_eq!(told["count"], 5, "three requests, a checkpoint and its event: {told}");
+    }
+}

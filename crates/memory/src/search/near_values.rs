@@ -1,7 +1,10 @@
 //! The values of a filter that no record has, and those like them that records have. Only what
 //! whoever asks may see is looked at.
 
+use std::collections::BTreeSet;
+
 use kapsa_index::typing_errors;
+use kapsa_statement::slug;
 
 use crate::error::Result;
 use crate::records::kinds::SYSTEM_KINDS;
@@ -52,6 +55,9 @@ fn near(view: &View, value: FilterValue<'_>) -> Result<Vec<String>> {
         let distance = likeness(sought, other).filter(|_| is_name);
         others.extend(distance.map(|distance| (distance, other.to_string())));
     }
+    if value.field == "entity" {
+        drop_slugs(&mut others);
+    }
     others.sort();
     let mut near = Vec::new();
     for (_, other) in others {
@@ -60,6 +66,17 @@ fn near(view: &View, value: FilterValue<'_>) -> Result<Vec<String>> {
         }
     }
     Ok(near)
+}
+
+/// Leaves out the slugs of names that are there as they are spelled.
+fn drop_slugs(others: &mut Vec<(usize, String)>) {
+    let slugs: BTreeSet<String> = others
+        .iter()
+        .map(|(_, name)| (name, slug(name)))
+        .filter(|(name, slug)| slug != *name)
+        .map(|(_, slug)| slug)
+        .collect();
+    others.retain(|(_, name)| !slugs.contains(name));
 }
 
 /// How far two values are apart, if one may be meant by the other.

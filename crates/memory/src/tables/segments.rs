@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use kapsa_capsule::{SegmentDraft, Tag};
 use kapsa_index::{Document, SegmentBuilder, SegmentBytes};
+use kapsa_statement::slug;
 
 use crate::error::Result;
 use crate::records::access::{self, Access, Term};
@@ -171,6 +172,11 @@ impl Terms {
             ("domain", domain),
         ];
         named.iter().for_each(|(field, value)| self.add(field, value));
+        // By its slug an entity is found however its name is spelled.
+        let slug = if entity.is_empty() { String::new() } else { slug(entity) };
+        if slug != entity {
+            self.add("entity", &slug);
+        }
     }
 
     fn tags(&mut self, tags: &std::collections::BTreeMap<String, String>) {

@@ -124,7 +124,7 @@ pub fn add_card(
     if title.trim().is_empty() {
         return Err(misuse("a card needs a title"));
     }
-    let uri = Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Card, id)?;
+    let uri = card_uri(id, from)?;
     let mut all: Vec<Value> = match writer.view()?.visible(&uri)? {
         Some(body) => {
             body.record.metadata.get("facts").and_then(Value::as_array).cloned().unwrap_or_default()
@@ -156,6 +156,14 @@ pub fn add_card(
     };
     record.tags.insert("card_type".to_string(), card_type.to_string());
     writer.put(record)
+}
+
+/// The URI of the card with this id.
+///
+/// # Errors
+/// `InvalidUri` for an odd id.
+pub fn card_uri(id: &str, from: &Provenance) -> Result<Uri> {
+    Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Card, id)
 }
 
 /// Joins two URIs. They are logical names, and need not exist yet.
@@ -215,12 +223,36 @@ pub fn edges(
     depth: usize,
     limit: usize,
 ) -> Result<Vec<Record>> {
+    edges_by_names(reader, uri, direction, edge_type, depth, limit, &|_| Vec::new())
+}
+
+/// [`edges`], where `also` says which other URIs stand for the same subject as one.
+///
+/// # Errors
+/// As [`edges`].
+pub fn edges_by_names(
+    reader: &Reader,
+    uri: &Uri,
+    direction: Direction,
+    edge_type: Option<&str>,
+    depth: usize,
+    limit: usize,
+    also: &dyn Fn(&str) -> Vec<String>,
+) -> Result<Vec<Record>> {
     edge_type.map_or(Ok(()), |edge_type| known("type of an edge", edge_type, &EDGE_TYPES))?;
     if !(1..=DEPTH_MAX).contains(&depth) {
         return Err(misuse(&format!("a depth is from 1 to {DEPTH_MAX}")));
     }
-    let (mut met, mut seen) = (BTreeSet::from([uri.to_string()]), BTreeSet::new());
-    let (mut queue, mut edges) = (VecDeque::from([(uri.to_string(), 0)]), Vec::new());
+    let (mut met, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let (mut queue, mut edges) = (VecDeque::new(), Vec::new());
+    let mut meet = |subject: String, steps: usize, queue: &mut VecDeque<(String, usize)>| {
+        for name in also(&subject).into_iter().chain([subject]) {
+            if met.insert(name.clone()) {
+                queue.push_back((name, steps));
+            }
+        }
+    };
+    meet(uri.to_string(), 0, &mut queue);
     while let Some((at, steps)) = queue.pop_front() {
         for (end, other) in [("from", "to"), ("to", "from")] {
             if direction == Direction::Out && end == "to"
@@ -233,8 +265,8 @@ pub fn edges(
                 if edges.len() < limit && seen.insert(edge.sequence) {
                     edges.push(edge);
                 }
-                if steps + 1 < depth && met.insert(neighbour.clone()) {
-                    queue.push_back((neighbour, steps + 1));
+                if steps + 1 < depth {
+                    meet(neighbour, steps + 1, &mut queue);
                 }
             }
         }

@@ -54,8 +54,8 @@ pub struct ReplayIssue {
     pub event: Uri,
 }
 
-/// The timeline of a run: of its branch where it has one, else what this branch says of it. In
-/// order of sequence.
+/// The timeline of a run: what its branch has, where it has one, and what all others say of it;
+/// else what this branch says of it. In order of sequence.
 ///
 /// # Errors
 /// `InvalidOperation` when nothing is known of the run.
@@ -63,18 +63,26 @@ pub fn timeline(reader: &Reader, run: &str, types: &[EventType]) -> Result<Vec<R
     let (run, on_branch) = of_run(reader, run)?;
     let own = on_branch.view().lineage().own() != reader.view().lineage().own()
         || on_branch.branch()? == branch::run_branch(&run)?;
-    let of_run = if own { None } else { Some(run.clone()) };
-    let request = EventRequest { types: types.to_vec(), run: of_run, ..EventRequest::default() };
-    let mut all: Vec<Replayed> =
-        event::list(&on_branch, &request)?.into_iter().map(Replayed::Event).collect();
-    let checkpoints = checkpoint::list(&on_branch, false)?
-        .into_iter()
-        .filter(|checkpoint| own || checkpoint.run == run);
-    all.extend(checkpoints.map(Replayed::Checkpoint));
+    let whole = EventRequest { types: types.to_vec(), ..EventRequest::default() };
+    let mut events = Vec::new();
+    // Events keep the name of the run as it was given.
+    for name in [run.clone(), format!("run_{run}")] {
+        let named = EventRequest { run: Some(name), all_branches: own, ..whole.clone() };
+        events.extend(event::list(&on_branch, &named)?);
+    }
+    let mut checkpoints = checkpoint::list(&on_branch, own)?;
+    checkpoints.retain(|made| branch::run_id(&made.run).is_ok_and(|id| id == run));
+    if own {
+        events.extend(event::list(&on_branch, &whole)?);
+        checkpoints.extend(checkpoint::list(&on_branch, false)?);
+    }
+    let mut all: Vec<Replayed> = events.into_iter().map(Replayed::Event).collect();
+    all.extend(checkpoints.into_iter().map(Replayed::Checkpoint));
     if all.is_empty() && types.is_empty() {
         return Err(misuse(&format!("no event or checkpoint of run {run}")));
     }
     all.sort_by_key(Replayed::sequence);
+    all.dedup_by_key(|entry| entry.sequence());
     Ok(all)
 }
 
