@@ -1,17 +1,14 @@
 //! `find`: a question in words, answered with passages.
 
-use kapsa_agents::VocabularyStore;
 use kapsa_memory::query::speaks_of_time;
-use kapsa_memory::request::{
-    Clock, Filter, FindRequest, Found, Grade, Grouping, SearchMode, UnknownValue,
-};
+use kapsa_memory::request::{Clock, Filter, FindRequest, Found, Grade, Grouping, SearchMode};
 use kapsa_memory::{AsOf, Micros, Models};
 use kapsa_model::Reranker;
 
 use crate::app::{AnyReader, App};
-use crate::args::{Filters, Find, Group, SearchBy, When};
+use crate::args::{Filters, Find, Group, SearchBy};
 use crate::commands::asked::Asked;
-use crate::commands::embed;
+use crate::commands::{embed, names};
 use crate::error::{CliError, Result};
 use crate::render::{self, Reading, counted};
 use crate::wire::FoundOut;
@@ -27,7 +24,7 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     };
     let mut request = request(args)?;
     let asked = request.filter.clone();
-    request.filter = by_all_names(app, &asked, &when)?;
+    request.filter = names::of_entities(app, &asked, &when)?;
     let reader = app.reader_when(&when)?;
     let reranker = reranker.as_ref().map(|reranker| reranker as &dyn Reranker);
     let found = search(app, &reader, &request, reranker)?;
@@ -36,7 +33,7 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     } else {
         show(app, &reader, &found, explain)?;
     }
-    warn_unknown(app, &reader, &asked, &when)?;
+    names::warn_unknown(app, &reader, &asked, &when)?;
     if found.means.model.is_some() && found.means.missing > 0 {
         let missing = counted(found.means.missing, "record");
         let time = embed::time_for(found.means.missing);
@@ -107,46 +104,6 @@ fn clock(now: Micros, query: &str) -> Result<Clock> {
     let calendar =
         calendar::of_user().map_err(|message| CliError::user("invalid_config", message))?;
     Ok(Clock { calendar: calendar.clone(), ..clock })
-}
-
-/// Names the values of a filter that no record has: a search that leaves out everything says why.
-pub(crate) fn warn_unknown(
-    app: &mut App,
-    reader: &AnyReader,
-    filter: &Filter,
-    when: &When,
-) -> Result<()> {
-    for UnknownValue { field, value, near } in reader.unknown_values(filter)? {
-        if field == "entity" && is_known_otherwise(app, reader, &value, when)? {
-            continue;
-        }
-        let what = if value.is_empty() { field } else { format!("{field}={value}") };
-        let others = match near.as_slice() {
-            [] => String::new(),
-            [one] => format!("; there is {one}"),
-            [many @ .., last] => format!("; there are {} and {last}", many.join(", ")),
-        };
-        app.out.warn("unknown_value", &format!("no record has {what}{others}"));
-    }
-    Ok(())
-}
-
-/// Whether records spell the name of an entity otherwise.
-fn is_known_otherwise(app: &App, reader: &AnyReader, name: &str, when: &When) -> Result<bool> {
-    let named = Filter { entities: vec![name.to_string()], ..Filter::default() };
-    let all = by_all_names(app, &named, when)?;
-    Ok(reader.unknown_values(&all)?.len() < all.entities.len())
-}
-
-/// The filter, for an entity by all its names.
-pub(crate) fn by_all_names(app: &App, filter: &Filter, when: &When) -> Result<Filter> {
-    let mut all = filter.clone();
-    if !filter.entities.is_empty() {
-        let names = VocabularyStore::new(app.location_when(when.as_of.as_deref())?);
-        let spelled = filter.entities.iter().map(|name| names.spellings(name));
-        all.entities = spelled.collect::<Result<Vec<_>, _>>()?.concat();
-    }
-    Ok(all)
 }
 
 /// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says

@@ -22,6 +22,7 @@ mod insight;
 mod knowledge;
 mod known;
 mod merge;
+mod names;
 mod put;
 mod records;
 mod role;

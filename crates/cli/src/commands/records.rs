@@ -5,7 +5,7 @@ use kapsa_memory::{Record, Uri};
 
 use crate::app::{self, AnyReader, App, did};
 use crate::args::{Get, OneUri, Timeline};
-use crate::commands::{find, put};
+use crate::commands::{find, names, put};
 use crate::error::{CliError, Done, Result};
 use crate::render;
 use crate::wire::record::HistoryOut;
@@ -67,10 +67,10 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     // One more than is shown says whether there are more.
     let limit = args.limit.saturating_add(1);
     let asked = find::filter(args.filters);
-    let filter = find::by_all_names(app, &asked, &args.when)?;
+    let filter = names::of_entities(app, &asked, &args.when)?;
     let request = TimelineRequest { filter, limit, reverse: newest };
     let reader = app.reader_when(&args.when)?;
-    find::warn_unknown(app, &reader, &asked, &args.when)?;
+    names::warn_unknown(app, &reader, &asked, &args.when)?;
     let mut listing = reader.list(&request)?;
     let more = listing.truncate(args.limit);
     let (count, width) = (listing.len(), width_of(listing.last_sequence()));
