@@ -162,7 +162,11 @@ impl<'a> RawView<'a> {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn rarest_terms(&self, query: &Query, filter: &ScanFilter, count: usize) -> Result<Query> {
-        let rarities = self.view.store().searcher()?.rarities(query, &self.within(filter)?)?;
+        let rarities = self.view.store().searcher()?.rarities(
+            query,
+            &self.within(filter)?,
+            self.view.scope()?,
+        )?;
         Ok(query.telling(&rarities, count))
     }
 

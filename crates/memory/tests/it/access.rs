@@ -565,8 +565,7 @@ fn who_knows_next_to_nothing_finds_that() {
     assert!(stats(&fixture.reader(), false).expect("counted").segment_count > 0);
 }
 
-/// What a principal is told of its hits is the same whatever is hidden beside them, as long as they
-/// come in the same order.
+/// What a principal is told of its hits is the same whatever is hidden beside them.
 #[test]
 fn scores_do_not_tell_of_hidden_records() {
     let told = |hidden: usize| {
@@ -597,5 +596,5 @@ fn scores_do_not_tell_of_hidden_records() {
             .collect::<Vec<_>>()
     };
     assert_eq!(told(0), told(40));
-    assert_eq!(told(0)[1].1, 0.5);
+    assert_eq!(told(0).len(), 2);
 }
