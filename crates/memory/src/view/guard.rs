@@ -8,6 +8,7 @@ use super::store::{Store, empty_cells};
 use crate::error::Result;
 use crate::records::access::{self, ClearanceProfile, Term};
 use crate::records::codec::Body;
+use crate::records::record::Record;
 use crate::tables::access_table::Allowed;
 
 /// A principal who may know less than this part of all records is answered by searching for those
@@ -74,7 +75,8 @@ impl Guard {
         let tail = store.tail()?;
         let may_know = |at: usize| {
             let body: Option<&Body> = tail.bodies[at].as_ref();
-            Ok(body.is_some_and(|body| self.profile.can_access(&body.record)))
+            let may_know = |record: &Record| !record.system && self.profile.can_access(record);
+            Ok(body.is_some_and(|body| may_know(&body.record)))
         };
         let known = Known::of(store, |index| self.allowed(store, index), may_know)?;
         Ok(self.known.get_or_init(|| known))

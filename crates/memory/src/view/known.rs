@@ -1,11 +1,14 @@
 //! The records that a principal may know, as bits, so that the statistics of its searches are of
 //! those alone: what it is not cleared for moves no hit.
 
-use kapsa_index::Scope;
+use kapsa_capsule::SegmentMeta;
+use kapsa_index::{Scope, Sequences};
 
 use super::store::Store;
 use crate::error::Result;
 use crate::tables::access_table::Allowed;
+use crate::tables::branch_table::Class;
+use crate::tables::lineage::Lineage;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
@@ -29,12 +32,16 @@ struct Part {
 
 impl Known {
     /// Reads who may know what. A segment that does not say was written before there were levels:
-    /// its records are everybody's.
+    /// its records are everybody's. What the capsule writes about itself is the owner's.
     pub(super) fn of<'a>(
         store: &Store,
         allowed: impl Fn(usize) -> Result<Option<&'a Allowed>>,
         may_know_tail: impl Fn(usize) -> Result<bool>,
     ) -> Result<Known> {
+        let system = match store.is_plain()? {
+            true => Sequences::new(Vec::new()),
+            false => store.sequences(&Lineage::all(), Class::System)?,
+        };
         let mut known = Known { parts: Vec::new() };
         for (index, meta) in store.snapshot().segments().iter().enumerate() {
             let records = meta.next_sequence - meta.first_sequence;
@@ -44,7 +51,7 @@ impl Known {
                 }
                 _ => None,
             };
-            known.add(meta.first_sequence, records, bits);
+            known.add(meta.first_sequence, records, without(bits, meta, &system));
         }
         let tail = store.tail()?;
         let mut bits = vec![0; tail.bodies.len().div_ceil(WORD_BITS)];
@@ -71,6 +78,22 @@ impl Known {
         let at = self.parts.partition_point(|part| part.first_sequence <= sequence);
         at.checked_sub(1).map(|at| &self.parts[at])
     }
+}
+
+/// The bits of a segment without those of some sequences.
+fn without(bits: Option<Vec<u64>>, meta: &SegmentMeta, dropped: &Sequences) -> Option<Vec<u64>> {
+    let span = meta.first_sequence..meta.next_sequence;
+    let mut dropped = dropped.within(span.clone()).flatten().peekable();
+    if dropped.peek().is_none() {
+        return bits;
+    }
+    let words = (span.end - span.start).div_ceil(u64::from(u64::BITS)) as usize;
+    let mut bits = bits.unwrap_or_else(|| vec![u64::MAX; words]);
+    for sequence in dropped {
+        let at = (sequence - span.start) as usize;
+        bits[at / WORD_BITS] &= !(1 << (at % WORD_BITS));
+    }
+    Some(bits)
 }
 
 impl Part {
