@@ -6,8 +6,16 @@ use kapsa_memory::access::Classification;
 use kapsa_memory::{Error, Result};
 
 impl AgentMemory {
-    /// Whether the agent may write at this level in this domain: where its clearance was given, as
-    /// far as that goes; clearance for what is public is that for what is internal.
+    /// The same memory, whose agent writes by itself within its clearance even where that names no
+    /// domain: then it publishes nothing.
+    #[must_use]
+    pub fn bound(mut self) -> AgentMemory {
+        self.is_bound = true;
+        self
+    }
+
+    /// Whether the agent may write at this level in this domain: where it is bound, as far as its
+    /// clearance goes; clearance for what is public is that for what is internal.
     ///
     /// # Errors
     /// `AccessDenied`.

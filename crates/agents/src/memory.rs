@@ -130,11 +130,13 @@ impl AgentMemory {
         AgentMemory { workspace: Some(workspace), ..self }
     }
 
-    /// The same memory of an agent that may know this of what the team shares, and publishes within
-    /// it. Default: it may know nothing but what is public, and its writing is its host's affair.
+    /// The same memory of an agent that may know this of what the team shares, and writes by itself
+    /// within it, unless it names no domain. Default: it may know nothing but what is public, and
+    /// where it writes is its host's affair.
     #[must_use]
     pub fn with_clearance(self, clearance: ClearanceProfile) -> AgentMemory {
-        AgentMemory { clearance, is_bound: true, ..self }
+        let is_bound = self.is_bound || !clearance.domains.is_empty();
+        AgentMemory { clearance, is_bound, ..self }
     }
 
     /// Whose memory it is.
