@@ -273,7 +273,9 @@ fn a_hidden_side_of_a_conflict_is_hidden_alike() {
     sandbox.ok(&["clearance", "set", "low", "=internal"]);
     let as_low = |call: &[&str]| sandbox.json(&[call, &["--as", "low"]].concat());
     assert_eq!(texts(&as_low(&["timeline"]), "records"), ["what hr keeps", "open side"]);
-    assert_eq!(texts(&as_low(&["find", "side"]), "hits"), ["open side"]);
+    let uri = json!("mv2://default/fact/c");
+    let hits = as_low(&["find", "side"])["hits"].clone();
+    assert_eq!((hits.as_array().map(Vec::len), &hits[0]["uri"]), (Some(1), &uri), "{hits}");
     assert_eq!(as_low(&["get", "fact/c"])["text"], "open side");
     assert_eq!(as_low(&["fact", "get", "c"])["text"], "open side");
     let context = sandbox.ok(&["context", "--as", "low"]);
