@@ -13,17 +13,20 @@
     clippy::print_stderr
 )]
 
+mod align;
 mod attribute;
 mod cue;
 mod diff;
 mod entity;
 mod relate;
 mod statement;
+mod subject;
 mod tables;
 mod token;
 mod value;
 mod when;
 
+pub use align::{Alignment, align};
 pub use attribute::{AttributeId, is_many, is_plural, names_many};
 pub use cue::{Cue, Cues};
 pub use entity::{initials, is_numeronym, slug};

@@ -7,8 +7,9 @@ use crate::records::record::Record;
 use crate::records::request::Grouping;
 use crate::records::turn::session;
 
-/// What the best, the second best and so on of a group count for its place.
-const GROUP_WEIGHTS: [f32; 4] = [1.0, 0.5, 0.3, 0.2];
+/// What the best and the second best of a group count for its place. A turn has points for those
+/// beside it: further ones say little more, and favour what is long.
+const GROUP_WEIGHTS: [f32; 2] = [1.0, 0.3];
 
 /// Which groups were met, and how often.
 pub(super) struct Groups {
@@ -31,7 +32,7 @@ impl Groups {
         })
     }
 
-    /// Leaves the best of each group, in the order of what the best few of each are worth together.
+    /// Leaves the best of each group, in the order of what the best of each are worth together.
     pub(super) fn gather(&mut self, fused: &mut Vec<Fused>) {
         if self.by.is_none() {
             return;

@@ -5,12 +5,13 @@
 //! said then, and a document says many things.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use kapsa_statement::{About, Relation, Statement, relate, slug};
+use kapsa_statement::{About, Alignment, Relation, Statement, align, relate, slug};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::fusion::Fused;
-use super::points::words_of;
+use super::points::words_in;
 use crate::records::kinds::FACT;
 use crate::records::record::Record;
 use crate::records::turn::session;
@@ -22,24 +23,32 @@ const NOTE_BYTES_MAX: usize = 400;
 /// Share of the better score from which on two hits are as good as equal.
 const NEAR_TIE: f32 = 0.8;
 
-/// Share of the words of the shorter of two notes that both have, from which on they are read: what
-/// gives another value of a property names the property.
-const SHARED_MIN: f32 = 0.34;
+/// Share of the words of the shorter of two notes that both have in the same order, from which on
+/// they are read if they name no entity: what gives another value of a property names the property.
+const COMMON_MIN: f32 = 0.34;
+/// Places at which one has words that the other has others for, up to which they are.
+const REPLACED_MAX: usize = 2;
 
 /// A hit that states something.
 struct Note {
     /// Its place among the hits.
     place: usize,
     entity: String,
-    words: HashSet<String>,
+    /// Hashes of its words in lower case, in their order.
+    words: Vec<u64>,
     /// What it states, once it is read.
     statement: OnceCell<Statement>,
 }
 
 impl Note {
     fn may_concern(&self, other: &Note) -> bool {
-        let shared = self.words.intersection(&other.words).count() as f32;
-        shared >= SHARED_MIN * self.words.len().min(other.words.len()) as f32
+        if !self.entity.is_empty() && !other.entity.is_empty() {
+            return self.entity == other.entity;
+        }
+        let shorter = self.words.len().min(other.words.len());
+        let Alignment { common, replaced } =
+            align(&other.words, &self.words, |a, b| a == b, |_| true);
+        common as f32 >= COMMON_MIN * shorter as f32 && replaced <= REPLACED_MAX
     }
 
     fn statement(&self, hits: &[Fused]) -> &Statement {
@@ -58,7 +67,7 @@ pub(super) fn first(fused: &mut Vec<Fused>) -> BTreeMap<u64, u64> {
         .map(|(place, hit)| Note {
             place,
             entity: slug(&hit.record.entity),
-            words: words_of(&hit.record.text),
+            words: words_in(&hit.record.text).map(|word| xxh3_64(word.as_bytes())).collect(),
             statement: OnceCell::new(),
         })
         .collect();
@@ -107,10 +116,9 @@ fn is_note(record: &Record) -> bool {
 }
 
 fn brings_up_to_date(fused: &[Fused], new: &Note, old: &Note) -> bool {
-    let is_other = !new.entity.is_empty() && !old.entity.is_empty() && new.entity != old.entity;
     let (new_hit, old_hit) = (&fused[new.place], &fused[old.place]);
     let is_newer = new_hit.record.created_at > old_hit.record.created_at;
-    if is_other || !is_newer || !new.may_concern(old) {
+    if !is_newer || !new.may_concern(old) {
         return false;
     }
     let about = About {

@@ -405,8 +405,11 @@ fn conversations(
 
 /// The words of a text in lower case.
 pub(super) fn words_of(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
+    words_in(text).collect()
+}
+
+/// The words of a text in lower case, in their order.
+pub(super) fn words_in(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
