@@ -48,10 +48,13 @@ struct Arguments {
     /// Only measure documents, not sessions
     #[arg(long)]
     documents: bool,
-    /// Show the two halves apart as well (conversations 1 to 5, 6 to 10): tune on one, report the
-    /// other
+    /// Show the two halves apart as well (conversations 1 to 5, 6 to 10; odd and even lines of
+    /// --truth): tune on one, report the other
     #[arg(long)]
     halves: bool,
+    /// With --truth: name the pairs that came out wrong or undecided, and the verdict of each
+    #[arg(long, requires = "truth")]
+    failures: bool,
     /// Instead of recall, measure whether a search says that nothing is known: each question is
     /// put to its own conversation and to another one
     #[arg(long)]
@@ -76,7 +79,7 @@ fn main() -> ExitCode {
 
 fn measure(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.truth {
-        return truth::measure(path);
+        return truth::measure(path, arguments.halves, arguments.failures);
     }
     let mut rankers = chosen(&arguments.ranker)?;
     let Some(collection) = load(arguments)? else { return Ok(()) };

@@ -29,29 +29,45 @@ struct Count {
     harmful: usize,
 }
 
-/// Measures the pairs of a file, with the attribute and without it, and prints what came out.
-pub(crate) fn measure(path: &Path) -> Result<()> {
+impl Count {
+    fn add(&mut self, outcome: &Judgement) {
+        self.all += 1;
+        self.right += usize::from(outcome.right);
+        self.flagged += usize::from(outcome.flagged);
+        self.harmful += usize::from(outcome.harmful);
+    }
+}
+
+/// Measures the pairs of a file, with the attribute and without it, and prints what came out; of
+/// its odd and of its even lines as well when `halves` is set, and the pairs that came out wrong or
+/// undecided when `failures` is.
+pub(crate) fn measure(path: &Path, halves: bool, failures: bool) -> Result<()> {
     let text = std::fs::read_to_string(path)?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let pairs: Vec<Value> =
         lines.map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
     for with_attribute in [true, false] {
         let mut classes: BTreeMap<&str, Count> = BTreeMap::new();
+        let mut by_half = [Count::default(); 2];
         let mut all = Count::default();
-        for pair in &pairs {
+        for (n, pair) in pairs.iter().enumerate() {
             let outcome = outcome(pair, with_attribute)?;
             let class = pair["class"].as_str().unwrap_or("-");
-            for count in [&mut all, classes.entry(class).or_default()] {
-                count.all += 1;
-                count.right += usize::from(outcome.right);
-                count.flagged += usize::from(outcome.flagged);
-                count.harmful += usize::from(outcome.harmful);
+            for count in [&mut all, &mut by_half[n % 2], classes.entry(class).or_default()] {
+                count.add(&outcome);
+            }
+            if failures && !outcome.right {
+                println!("  {}: {}", pair["id"].as_str().unwrap_or("-"), outcome.verdict.name());
             }
         }
         let given = if with_attribute { "entity and attribute given" } else { "entity given" };
         println!("{given}: {} pairs", all.all);
         for (class, count) in classes {
             line(class, count);
+        }
+        if halves {
+            line("odd lines", by_half[0]);
+            line("even lines", by_half[1]);
         }
         line("all", all);
     }
@@ -70,6 +86,7 @@ fn line(class: &str, count: Count) {
 }
 
 struct Judgement {
+    verdict: Verdict,
     right: bool,
     flagged: bool,
     harmful: bool,
@@ -120,7 +137,8 @@ fn outcome(pair: &Value, with_attribute: bool) -> Result<Judgement> {
     };
     let right = right && !flagged;
     let noise = gold == "same" && !merged || is_contested && gold != "contest";
-    Ok(Judgement { right, flagged, harmful: !right && !flagged && !noise })
+    let verdict = told.comparison.verdict;
+    Ok(Judgement { verdict, right, flagged, harmful: !right && !flagged && !noise })
 }
 
 fn fact(value: &Value, id: String, with_attribute: bool) -> Fact {

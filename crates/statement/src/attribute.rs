@@ -163,7 +163,19 @@ pub fn names_many(name: &str) -> bool {
     let is_always = |said: &Said| {
         table().all.get(usize::from(said.attribute.0)).is_some_and(|attribute| attribute.always)
     };
-    !said.is_empty() && said.iter().all(is_always)
+    !said.is_empty() && said.iter().all(is_always) || says_what_is_done(name)
+}
+
+/// Whether a name says what is done with several things: `supported format`.
+fn says_what_is_done(name: &str) -> bool {
+    let words = tokens(name);
+    let Some(first) = words.first().filter(|first| first.folded.ends_with("ed")) else {
+        return false;
+    };
+    let said = attributes(std::slice::from_ref(first));
+    words.len() > 1
+        && !said.is_empty()
+        && said.iter().all(|said| is_many(said.attribute) == Some(true))
 }
 
 /// Whether the name of an attribute is a plural, or says what was done to several things

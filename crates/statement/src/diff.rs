@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::align::align;
 use super::statement::{Item, Kind, Statement, is_joining};
-use super::tables::{exclude_each_other, is_modifier, stem};
+use super::tables::{exclude_each_other, is_indefinite, is_modifier, number, stem};
 use super::token::tokens;
 use super::value::Value;
 
@@ -53,6 +53,8 @@ pub(crate) struct Diff<'a> {
     pub(crate) is_part: bool,
     /// Whether the old one says what something is: `the gate is`, `its colour is`.
     pub(crate) is_definite: bool,
+    /// Whether the new one says that something went away from what the old one names.
+    pub(crate) is_left: bool,
     /// Whether both say what was done, or what can be done.
     is_event: bool,
 }
@@ -63,7 +65,12 @@ pub(crate) fn topic(names: &[&str]) -> HashSet<String> {
         let spelled = name.replace(['-', '_', '.', '/', '@'], " ");
         tokens(&spelled).into_iter().chain(tokens(name)).map(|word| word.folded).collect::<Vec<_>>()
     });
-    words.flat_map(|word| [stem(&word), word]).collect()
+    words
+        .flat_map(|word| {
+            let amount = number(&word).map(|amount| amount.to_string());
+            [Some(stem(&word)), amount, Some(word)].into_iter().flatten()
+        })
+        .collect()
 }
 
 impl<'a> Diff<'a> {
@@ -72,7 +79,11 @@ impl<'a> Diff<'a> {
             let is_topic = |item: &Item| {
                 topic.contains(&item.key) || topic.contains(&item.folded) || is_stem_of(item, topic)
             };
-            statement.items.iter().filter(|item| item.is_content() && !is_topic(item)).collect()
+            let other = if std::ptr::eq(statement, old) { new } else { old };
+            let parts = written_apart(statement, other, topic);
+            let placed = statement.items.iter().zip(parts);
+            let kept = placed.filter(|(item, part)| item.is_content() && !part && !is_topic(item));
+            kept.map(|(item, _)| item).collect()
         };
         let (old_items, new_items) = (content(old), content(new));
         let (shared, only_old, only_new) = bags(&old_items, &new_items);
@@ -87,6 +98,7 @@ impl<'a> Diff<'a> {
             is_part: new.order.iter().all(|word| old.order.contains(word)),
             is_definite: is_definite(old),
             is_event: is_event(old) && is_event(new),
+            is_left: shared.iter().any(|item| is_left(item, new) && !is_left(item, old)),
             shared,
             only_old,
             only_new,
@@ -99,6 +111,18 @@ impl<'a> Diff<'a> {
         self.only_old
             .iter()
             .any(|old| self.only_new.iter().any(|new| exclude_each_other(&old.folded, &new.folded)))
+    }
+
+    /// Whether nothing but values differs, in sentences that are built alike.
+    pub(crate) fn replaces_only_values(&self) -> bool {
+        let are_values = |items: &[&Item]| !items.is_empty() && items.iter().all(|i| is_count(i));
+        self.has_same_frame && are_values(&self.only_old) && are_values(&self.only_new)
+    }
+
+    /// Whether the old one leaves unnamed what the new one names.
+    pub(crate) fn names_unnamed(&self) -> bool {
+        let are_unnamed = self.only_old.iter().all(|item| is_indefinite(&item.folded));
+        !self.only_old.is_empty() && are_unnamed && !Diff::is_nothing(&self.only_new)
     }
 
     /// Whether only one has a word that turns another one into something else.
@@ -163,6 +187,46 @@ fn is_stem_of(item: &Item, topic: &HashSet<String>) -> bool {
     let begins = |a: &str, b: &str| a.len() >= TOPIC_PREFIX_MIN && b.starts_with(a);
     let key = item.key.as_str();
     item.kind == Kind::Word && topic.iter().any(|word| begins(key, word) || begins(word, key))
+}
+
+/// Which items are parts of one word of the topic or of another statement that is written apart
+/// here, or that word itself where the other one writes it apart: `backs up` and `backup`.
+fn written_apart(statement: &Statement, other: &Statement, topic: &HashSet<String>) -> Vec<bool> {
+    let is_word = |item: &Item| matches!(item.kind, Kind::Word | Kind::Light | Kind::Stop);
+    let is_joined = |pair: &[Item], word: &str| {
+        let [first, second] = pair else { return false };
+        let joins = |first: &str| word.strip_prefix(first) == Some(second.folded.as_str());
+        pair.iter().all(is_word) && (joins(&first.key) || joins(&first.folded))
+    };
+    let has = |pair: &[Item]| {
+        topic.iter().any(|word| is_joined(pair, word))
+            || other.items.iter().any(|item| is_joined(pair, &item.folded))
+    };
+    let mut parts = vec![false; statement.items.len()];
+    for (at, pair) in statement.items.windows(2).enumerate() {
+        if has(pair) {
+            (parts[at], parts[at + 1]) = (true, true);
+        }
+    }
+    for (item, part) in statement.items.iter().zip(&mut parts) {
+        *part |= other.items.windows(2).any(|pair| is_joined(pair, &item.folded));
+    }
+    parts
+}
+
+/// Whether an item says how much or at what time, and not which one: `3`, but not `3rd` or `third`.
+fn is_count(item: &Item) -> bool {
+    let is_ordinal = ["st", "nd", "rd", "th"].iter().any(|end| item.folded.ends_with(end));
+    matches!(item.value(), Some(Value::Amount { .. } | Value::Time(_)))
+        && item.folded.contains(|c: char| c.is_ascii_digit())
+        && !is_ordinal
+}
+
+/// Whether a statement names something as what was left: `moved away from Rome`.
+fn is_left(item: &Item, statement: &Statement) -> bool {
+    let mut pairs = statement.items.windows(2);
+    let leaves = |pair: &[Item]| pair[0].folded == "from" && is_same(&pair[1], item);
+    pairs.any(leaves) && (item.is_name() || item.value().is_some())
 }
 
 /// The items along which two statements are laid side by side: all but those of the topic and of

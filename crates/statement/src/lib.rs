@@ -20,6 +20,7 @@ mod diff;
 mod entity;
 mod relate;
 mod statement;
+mod subject;
 mod tables;
 mod token;
 mod value;

@@ -10,6 +10,7 @@ use super::attribute::{AttributeId, is_many, is_plural, names_many};
 use super::cue::Cue;
 use super::diff::{Diff, Values, topic};
 use super::statement::Statement;
+use super::tables::is_property;
 
 /// Least likeness of two statements without values or names that are about one attribute.
 const LIKENESS_CHANGED_MIN: f64 = 0.34;
@@ -17,6 +18,9 @@ const LIKENESS_CHANGED_MIN: f64 = 0.34;
 const LIKENESS_REWORDED_MIN: f64 = 0.4;
 /// Least likeness at which that is sure, where nothing but names is in common.
 const LIKENESS_SURE_MIN: f64 = 0.5;
+
+/// Least number of words that both of two rewordings have, where no name or value is in common.
+const REWORDED_OVERLAP_MIN: usize = 2;
 
 /// What a statement is to an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,12 +168,26 @@ impl Pair<'_> {
                 "it has the same words with other signs or capitals",
             );
         }
+        if self.is_of_another_thing() {
+            return (Relation::Unrelated, true, "it is about another thing of the kind");
+        }
         let kinship = if self.is_given() { Kinship::Yes } else { kinship(self) };
         if kinship == Kinship::No {
             return (Relation::Unrelated, true, "it is about something else");
         }
         let (relation, sure, reason) = self.related();
         (relation, sure && kinship == Kinship::Yes, reason)
+    }
+
+    /// Whether the two are about different things of one kind, such as `pump 1` and `pump 2`. Where
+    /// nothing else differs, the thing may be the value: `pump 2 is the spare`.
+    fn is_of_another_thing(&self) -> bool {
+        let (old, new) = (&self.old.subject, &self.new.subject);
+        let may_be_value = self.is_given()
+            || self.has_turn()
+            || old.names_role() && new.names_role()
+            || !self.shared.both.is_empty() && self.diff.values == Values::Differ;
+        old.is_other_than(new) && (self.diff.regions > 1 || !may_be_value)
     }
 
     fn is_given(&self) -> bool {
@@ -228,12 +246,15 @@ impl Pair<'_> {
             return self.negated();
         }
         let changes = self.has(Cue::Change) || self.has(Cue::Future) || self.about.scheduled;
-        if changes && gives_another_value(self) {
+        if changes && (gives_another_value(self) || diff.is_left) {
             return (Relation::Changes, true, "its words say that something changed");
         }
         let has_content = !Diff::is_nothing(&diff.only_new) || !Diff::is_nothing(&diff.only_old);
         if changes && has_content {
             return (Relation::Changes, false, "its words say that something changed");
+        }
+        if diff.names_unnamed() && self.about.same_source {
+            return (Relation::Refines, true, "it names what was not named");
         }
         if diff.is_swapped {
             return (Relation::Changes, false, "it has the same words in another order");
@@ -410,7 +431,7 @@ impl Pair<'_> {
             let is_sure = is_alike && (self.is_given() || !self.shared.both.is_empty());
             return (Relation::Same, is_sure, "it says the same in other words");
         }
-        if is_slot && (diff.overlap() > 0 || self.is_given()) {
+        if is_slot && (diff.overlap() > 0 || self.is_given() || names_property(self)) {
             return self.changed(true);
         }
         if diff.likeness >= LIKENESS_CHANGED_MIN {
@@ -443,7 +464,8 @@ fn kinship(pair: &Pair<'_>) -> Kinship {
         return kinship_of_turn(pair, overlap);
     }
     if diff.regions > 1 {
-        return Kinship::No;
+        let is_filled_anew = diff.replaces_only_values() && overlap > 0;
+        return if is_filled_anew { Kinship::Yes } else { Kinship::No };
     }
     if diff.replaces_address() && diff.regions == 1 {
         return Kinship::Yes;
@@ -472,7 +494,9 @@ fn kinship(pair: &Pair<'_>) -> Kinship {
 /// Of statements whose words say that something changed.
 fn kinship_of_turn(pair: &Pair<'_>, overlap: usize) -> Kinship {
     let diff = &pair.diff;
-    let is_bare = Diff::is_nothing(&diff.only_new) && diff.shared.is_empty();
+    // Since which version or day it has ended is no other property.
+    let says_more = Diff::words(&diff.only_new) + Diff::names(&diff.only_new) > 0;
+    let is_bare = !says_more && diff.shared.is_empty();
     if overlap > 0 || matches!(diff.values, Values::Equal | Values::Less | Values::More) {
         let is_qualified = diff.values == Values::Differ
             && diff.replaces_words()
@@ -511,16 +535,23 @@ fn kinship_of_words(pair: &Pair<'_>, overlap: usize) -> Kinship {
             Kinship::No
         };
     }
-    if diff.regions == 1 && diff.has_same_frame && overlap == 0 && !diff.replaces_names() {
-        return Kinship::No;
-    }
     let is_slot = diff.regions == 1 && diff.has_same_frame;
+    if is_slot && overlap == 0 && !diff.replaces_names() {
+        return if names_property(pair) { Kinship::Yes } else { Kinship::No };
+    }
     let is_name = diff.replaces_names() && !diff.replaces_words();
     if is_slot && (overlap > 0 || is_name) || is_name && overlap > 0 && diff.regions <= 1 {
         let is_clear = diff.is_definite || diff.adds_up();
         return if is_clear { Kinship::Yes } else { Kinship::Maybe };
     }
     kinship_by_likeness(pair)
+}
+
+/// Whether the name of the entity is that of a property, and the two say what it is: `log-level`.
+fn names_property(pair: &Pair<'_>) -> bool {
+    let entity = pair.about.old_entity.to_lowercase();
+    let last = entity.split(|c: char| !c.is_alphanumeric()).next_back();
+    pair.diff.is_definite && last.is_some_and(is_property)
 }
 
 fn kinship_by_likeness(pair: &Pair<'_>) -> Kinship {
@@ -542,7 +573,9 @@ fn gives_another_value(pair: &Pair<'_>) -> bool {
 /// otherwise, and no name is added.
 fn is_reworded(pair: &Pair<'_>) -> bool {
     let diff = &pair.diff;
-    let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
+    let has_anchor = diff.values == Values::Equal
+        || Diff::names(&diff.shared) > 0
+        || pair.is_given() && diff.overlap() >= REWORDED_OVERLAP_MIN;
     has_anchor
         && !diff.has_same_frame
         && !diff.is_insertion
@@ -618,6 +651,113 @@ mod tests {
                     "The market is held every second Sunday",
                     Relation::Refines,
                 ),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_same_in_other_words_is_no_change() {
+        check(
+            "kiosk",
+            "hours",
+            &[
+                (
+                    "The kiosk is open from 8 to 14 o'clock",
+                    "The kiosk is open 8 a.m. to 2 p.m.",
+                    Relation::Same,
+                ),
+                ("The kiosk opens at nine o'clock", "The kiosk opens at 9:00", Relation::Same),
+                ("El quiosco abre a las tres", "El quiosco abre a las 3:00", Relation::Same),
+                ("売店は金曜日です。", "売店は毎週金曜日に行われます。", Relation::Same),
+                ("売店は金曜日です。", "売店は土曜日です。", Relation::Changes),
+                ("报告周三完成", "报告周四完成", Relation::Changes),
+            ],
+        );
+        check(
+            "backup",
+            "way",
+            &[
+                (
+                    "Backup of the archive is nightly",
+                    "Nightly it backs up the archive",
+                    Relation::Same,
+                ),
+                (
+                    "The archive is copied by satellite link",
+                    "Copies of the archive arrive by satellite link",
+                    Relation::Same,
+                ),
+            ],
+        );
+        check(
+            "floor-three",
+            "place",
+            &[("Ida is on floor 3", "Ida is on the third floor", Relation::Same)],
+        );
+    }
+
+    #[test]
+    fn what_was_left_has_changed() {
+        let rows = [
+            ("Ida lives in Rome", "Ida moved away from Rome", Relation::Changes),
+            ("Ida reads law at Lund", "Ida finished Lund and reads art at Pisa", Relation::Changes),
+            (
+                "Someone in the choir keeps the keys",
+                "Bo in the choir keeps the keys",
+                Relation::Refines,
+            ),
+            (
+                "The lift carries old crates",
+                "The lift carries crates older than 9 days",
+                Relation::Refines,
+            ),
+        ];
+        check("ida", "note", &rows);
+        check(
+            "lift",
+            "",
+            &[
+                ("The lift needs 2 of 3 motors", "The lift needs 4 of 5 motors", Relation::Changes),
+                ("The lift is there", "The lift was removed in 4.2", Relation::Retracts),
+                (
+                    "The lift made 7 trips in the first week",
+                    "The lift made 9 trips in the second week",
+                    Relation::Unrelated,
+                ),
+            ],
+        );
+        check(
+            "wind-mode",
+            "",
+            &[("The wind mode is calm", "The wind mode is wild", Relation::Changes)],
+        );
+        check(
+            "lift",
+            "supported keys",
+            &[("The lift supports metal keys", "The lift supports chip cards", Relation::Coexists)],
+        );
+    }
+
+    #[test]
+    fn things_of_one_kind_are_told_apart() {
+        check(
+            "pump",
+            "",
+            &[
+                ("Pump 1 is loud", "Pump 2 is loud", Relation::Unrelated),
+                ("Pump A is loud", "Pump B is now quiet", Relation::Unrelated),
+                ("Pump-1 is loud", "Pump-2 is loud", Relation::Unrelated),
+                ("泵1 是红的。", "泵2 是红的。", Relation::Unrelated),
+                ("The pump is version 1", "The pump is version 2", Relation::Changes),
+                ("Version 1 is out", "Version 2 is out", Relation::Changes),
+            ],
+        );
+        check(
+            "pump",
+            "power",
+            &[
+                ("Pump 1 has 3 kW", "Pump 2 has 5 kW", Relation::Unrelated),
+                ("Pump 1 is our spare", "Pump 2 is our spare", Relation::Changes),
             ],
         );
     }

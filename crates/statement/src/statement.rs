@@ -2,6 +2,7 @@
 
 use super::attribute::{Said, attributes};
 use super::cue::{Cue, Cues, cues};
+use super::subject::Subject;
 use super::tables::{is_light, is_stop, stem};
 use super::token::{Token, is_han, tokens};
 use super::value::Value;
@@ -68,6 +69,7 @@ pub struct Statement {
     /// All words in their order, without signs.
     pub(crate) order: Vec<String>,
     pub(crate) attributes: Vec<Said>,
+    pub(crate) subject: Subject,
     pub(crate) when: When,
     /// Signs and inner capitals by which texts of the same words differ.
     pub(crate) marks: Vec<String>,
@@ -89,6 +91,7 @@ impl Statement {
         listed(&mut items, &words);
         Statement {
             attributes: attributes(&words),
+            subject: Subject::of(&words),
             marks: marks(&words),
             rest: rest.trim().to_string(),
             order: words.into_iter().map(|word| word.folded).collect(),
@@ -223,7 +226,12 @@ fn kind_of(words: &[Token], at: usize, capitals_name: bool) -> Kind {
     if is_particle {
         return Kind::Word;
     }
-    if is_stop(letters) || !folded.contains(char::is_alphanumeric) || is_hiragana(folded) {
+    let is_out_of = letters == "out" && words.get(at + 1).is_some_and(|next| next.folded == "of");
+    if is_out_of
+        || is_stop(letters)
+        || !folded.contains(char::is_alphanumeric)
+        || is_hiragana(folded)
+    {
         return Kind::Stop;
     }
     if is_light(folded) {

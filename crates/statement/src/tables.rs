@@ -44,6 +44,20 @@ pub(crate) fn is_light(word: &str) -> bool {
     LIGHT.contains(word)
 }
 
+/// Whether a word names a property, of which a thing has one value.
+pub(crate) fn is_property(word: &str) -> bool {
+    static PROPERTIES: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| words_of(include_str!("../tables/properties.txt")));
+    PROPERTIES.contains(word)
+}
+
+/// Whether a word stands for somebody or something that is not named.
+pub(crate) fn is_indefinite(word: &str) -> bool {
+    static INDEFINITE: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| words_of(include_str!("../tables/indefinite.txt")));
+    INDEFINITE.contains(word)
+}
+
 /// Whether a word turns what it stands beside into something else.
 pub(crate) fn is_modifier(word: &str) -> bool {
     static MODIFIERS: LazyLock<HashSet<&str>> =

@@ -1,4 +1,7 @@
-//! Cuts a text into words. Knows no values and no languages, but how scripts write words.
+//! Cuts a text into words. Knows no values and no languages, but how scripts write words, and the
+//! words of the calendar by which a run of Chinese characters is cut.
+
+use super::tables::calendar;
 
 /// Characters of a run of Chinese characters from which on it is cut into pairs.
 const HAN_RUN_MAX: usize = 4;
@@ -113,7 +116,7 @@ fn pieces(part: &str) -> Vec<String> {
     let mut all = Vec::new();
     for run in runs_of_script(part) {
         if run.chars().next().is_some_and(is_han) {
-            all.extend(pairs(&run));
+            all.extend(cut_at_dates(&run).into_iter().flat_map(pairs));
         } else {
             elided(&run, &mut all);
         }
@@ -203,6 +206,33 @@ fn runs_of_script(part: &str) -> Vec<String> {
 /// Whether a character is one of Chinese, or of katakana, which writes names.
 pub(crate) fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{30a0}'..='\u{30ff}' | '\u{f900}'..='\u{faff}')
+}
+
+/// A run cut before and after words of the calendar, which are values.
+fn cut_at_dates(run: &str) -> Vec<&str> {
+    const WORDS: [&str; 8] = ["毎日", "毎週", "毎月", "毎年", "每天", "每周", "每月", "每年"];
+    let chars: Vec<(usize, char)> = run.char_indices().collect();
+    let (mut all, mut begin, mut at) = (Vec::new(), 0, 0);
+    while at < chars.len() {
+        let from = chars[at].0;
+        // The longest first: a day of the week has two or three characters.
+        let found = [3, 2].into_iter().find_map(|count| {
+            let end = chars.get(at + count).map_or(run.len(), |(end, _)| *end);
+            let word = &run[from..end];
+            let is_date = WORDS.contains(&word) || calendar(word).is_some();
+            (at + count <= chars.len() && is_date).then_some((count, end))
+        });
+        let Some((count, end)) = found else {
+            at += 1;
+            continue;
+        };
+        all.extend(
+            [&run[begin..from], &run[from..end]].into_iter().filter(|part| !part.is_empty()),
+        );
+        (begin, at) = (end, at + count);
+    }
+    all.extend((begin < run.len()).then(|| &run[begin..]));
+    all
 }
 
 /// A long run in pairs, as nothing says where its words end.

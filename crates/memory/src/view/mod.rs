@@ -103,9 +103,10 @@ impl View {
         self.guard.is_some()
     }
 
-    /// Whether whoever looks may know a record.
+    /// Whether whoever looks may know a record. What the capsule writes about itself is the owner's.
     pub(crate) fn may_know(&self, record: &Record) -> bool {
-        self.guard.as_ref().is_none_or(|guard| guard.profile.can_access(record))
+        let may = |guard: &Arc<Guard>| !record.system && guard.profile.can_access(record);
+        self.guard.as_ref().is_none_or(may)
     }
 
     /// Whether whoever looks may know what the capsule writes about itself, branches and the like.
@@ -202,6 +203,16 @@ impl View {
     pub(crate) fn counting(&self, uri: &Uri) -> Result<Vec<Body>> {
         let Some(head) = self.newest(uri)? else { return Ok(Vec::new()) };
         self.store.counting_with(&self.store.body(head.sequence)?)
+    }
+
+    /// The newest of what counts under exactly this URI that whoever looks may know, an alias
+    /// included: of revisions that contest each other the others speak for one that is hidden.
+    pub(crate) fn known(&self, uri: &Uri) -> Result<Option<Body>> {
+        if self.guard.is_none() {
+            return self.visible(uri);
+        }
+        let counting = self.counting(uri)?;
+        Ok(counting.into_iter().rev().find(|body| self.may_know(&body.record)))
     }
 
     /// Every revision of a URI that this view sees, ascending.

@@ -1,12 +1,12 @@
 //! Reads the words of a text into items: which of them give values, and which ones.
 
 use super::{Item, Kind, Placed, capitals_name, key_of, kind_of};
-use crate::tables::{CalendarWord, calendar, number, unit};
+use crate::tables::{CalendarWord, calendar, is_stop, number, unit};
 use crate::token::Token;
 use crate::value::Value;
 
 /// Seconds of what `daily`, `every week` and the like stand for.
-const ADVERBS: [(&str, f64); 9] = [
+const ADVERBS: [(&str, f64); 17] = [
     ("hourly", 3600.0),
     ("daily", 86_400.0),
     ("nightly", 86_400.0),
@@ -16,6 +16,14 @@ const ADVERBS: [(&str, f64); 9] = [
     ("quarterly", 7_889_238.0),
     ("yearly", 31_556_952.0),
     ("annually", 31_556_952.0),
+    ("毎日", 86_400.0),
+    ("每天", 86_400.0),
+    ("毎週", 604_800.0),
+    ("每周", 604_800.0),
+    ("毎月", 2_629_746.0),
+    ("每月", 2_629_746.0),
+    ("毎年", 31_556_952.0),
+    ("每年", 31_556_952.0),
 ];
 const WEEK_SECONDS: f64 = 604_800.0;
 const YEAR_SECONDS: f64 = 31_556_952.0;
@@ -104,7 +112,7 @@ fn read(value: Value, words: usize) -> Option<Read> {
 pub(crate) fn value(words: &[Token], before: &str) -> Option<Read> {
     let first = words.first()?;
     let folded = first.folded.as_str();
-    moment_of_day(words)
+    moment_of_day(words, before)
         .or_else(|| date(words, before))
         .or_else(|| interval(words))
         .or_else(|| money_first(words))
@@ -137,7 +145,7 @@ fn is_initials(word: &str) -> bool {
 }
 
 /// `15:00`, `3 pm`, `9 o'clock`, noon.
-fn moment_of_day(words: &[Token]) -> Option<Read> {
+fn moment_of_day(words: &[Token], before: &str) -> Option<Read> {
     let folded = words[0].folded.as_str();
     match folded {
         "noon" | "midday" | "mittag" | "midi" | "mediodía" | "mezzogiorno" => {
@@ -149,15 +157,16 @@ fn moment_of_day(words: &[Token]) -> Option<Read> {
         _ => {}
     }
     let (digits, attached) = split_half(folded);
-    let (hour, minute) = clock(digits)?;
-    let next = words.get(1).map_or("", |word| word.folded.as_str());
+    let (hour, minute) = clock(digits).or_else(|| hour_in_words(digits))?;
+    let word = |n: usize| words.get(n).map_or("", |word| word.folded.trim_end_matches('\''));
+    let next = word(1);
     let half = half_of_day(if attached.is_empty() { next } else { attached });
     let count = 1 + usize::from(attached.is_empty() && half.is_some());
     let has_minutes = digits.contains(':');
     let is_hour = ["o'clock", "o", "uhr", "heures", "h"].contains(&next) && minute == 0;
     let ranged = is_joining_times(next)
         && words.get(2).and_then(|word| clock(split_half(&word.folded).0)).is_some();
-    let after = words.get(3).map_or("", |word| word.folded.as_str());
+    let after = word(3);
     let is_range = ranged
         && (["o'clock", "o", "uhr", "h"].contains(&after)
             || half_of_day(after).is_some()
@@ -167,10 +176,22 @@ fn moment_of_day(words: &[Token]) -> Option<Read> {
         Some(false) if hour == 12 => 0,
         _ => hour,
     };
-    let is_time = has_minutes && attached.is_empty() || half.is_some() || is_hour || is_range;
-    let is_clocklike = next == "o" && words.get(2).is_some_and(|word| word.folded == "clock");
+    let is_after = says_hour(before) && !has_minutes && (next.is_empty() || is_stop(next));
+    let is_time =
+        has_minutes && attached.is_empty() || half.is_some() || is_hour || is_range || is_after;
+    let is_clocklike = next == "o" && word(2) == "clock";
     let count = count + usize::from(is_hour && half.is_none()) + usize::from(is_clocklike);
     if !is_time || hour > 24 { None } else { read(Value::Time(hour * 60 + minute), count) }
+}
+
+/// Whether what follows is an hour, where it is a number and nothing that could be counted.
+fn says_hour(before: &str) -> bool {
+    ["las", "alle", "às"].contains(&before)
+}
+
+fn hour_in_words(word: &str) -> Option<(u16, u16)> {
+    let hour = number(word).filter(|hour| hour.fract() == 0.0 && (0.0..=24.0).contains(hour))?;
+    Some((hour as u16, 0))
 }
 
 fn is_joining_times(word: &str) -> bool {
