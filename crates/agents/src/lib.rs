@@ -17,6 +17,7 @@
 )]
 
 mod acting;
+mod bounds;
 mod capsule;
 mod compare;
 mod context;

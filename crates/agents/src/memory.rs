@@ -56,6 +56,8 @@ pub struct AgentMemory {
     pub(super) agent_id: String,
     workspace: Option<Arc<WorkspaceMemory>>,
     clearance: ClearanceProfile,
+    /// Whether what the agent writes by itself is within its clearance.
+    pub(super) is_bound: bool,
     /// What of it was disclosed to a model.
     disclosed: Arc<Mutex<Secrets>>,
     pub(super) episodes: Arc<dyn EpisodicStore>,
@@ -90,6 +92,7 @@ impl AgentMemory {
         let agent_id = agent_id.into();
         AgentMemory {
             clearance: ClearanceProfile::new(&agent_id),
+            is_bound: false,
             disclosed: Arc::default(),
             agent_id,
             workspace: None,
@@ -127,11 +130,13 @@ impl AgentMemory {
         AgentMemory { workspace: Some(workspace), ..self }
     }
 
-    /// The same memory of an agent that may know this of what the team shares. Default: nothing but
-    /// what is public.
+    /// The same memory of an agent that may know this of what the team shares, and writes by itself
+    /// within it, unless it names no domain. Default: it may know nothing but what is public, and
+    /// where it writes is its host's affair.
     #[must_use]
     pub fn with_clearance(self, clearance: ClearanceProfile) -> AgentMemory {
-        AgentMemory { clearance, ..self }
+        let is_bound = self.is_bound || !clearance.domains.is_empty();
+        AgentMemory { clearance, is_bound, ..self }
     }
 
     /// Whose memory it is.
@@ -305,8 +310,8 @@ impl AgentMemory {
     /// that is no lower than theirs.
     ///
     /// # Errors
-    /// What the stores say; `AccessDenied` when one may not spread as far as `level`. Then nothing
-    /// is published.
+    /// What the stores say; `AccessDenied` when one may not spread as far as `level`, or the agent
+    /// may not write in its domain. Then nothing is published.
     pub fn publish(
         &self,
         insights: &[Insight],
@@ -325,7 +330,9 @@ impl AgentMemory {
                     classification: level.unwrap_or(insight.classification),
                     ..insight.clone()
                 };
-                facts.push(self.published(workspace, &insight)?);
+                let fact = self.published(workspace, &insight)?;
+                self.may_write(&fact.domain, fact.classification)?;
+                facts.push(fact);
             }
             workspace.store().store_many(&facts)?;
             Ok(facts)

@@ -192,7 +192,8 @@ impl AgentMemory {
             evidence_count,
             source_episode_ids: lesson.sources,
             entity: lesson.entity,
-            classification: lesson.secrets.level_in(&lesson.domain),
+            classification: self
+                .level_of_own(&lesson.domain, lesson.secrets.level_in(&lesson.domain)),
             domain: lesson.domain,
             tags: lesson.tags,
             ..Insight::new(id, &self.agent_id, lesson.content, now)

@@ -46,6 +46,7 @@ mod lock;
 mod log;
 mod map;
 mod pack;
+mod recent;
 mod salvage;
 mod sample;
 mod section;

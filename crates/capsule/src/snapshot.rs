@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use zstd::bulk::Decompressor;
@@ -27,6 +27,7 @@ use crate::format::{
 };
 use crate::log::{Head, Located, corrupt, locate};
 use crate::map;
+use crate::recent::Recent;
 use crate::section::{Payload, Section};
 use crate::seeded::{Seeded, holds};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
@@ -95,7 +96,7 @@ struct Inner {
     /// The chains of the commits that compaction folded away.
     folded_chains: OnceLock<Vec<Hash>>,
     unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
-    recent: Mutex<Option<(u64, Arc<Block>)>>,
+    recent: Mutex<Recent>,
 }
 
 /// The records that no segment covers, and what is attached to them.
@@ -529,17 +530,19 @@ impl Inner {
 
     /// Unpacks a records frame.
     fn block(&self, offset: u64) -> Result<Arc<Block>> {
-        if let Some((at, block)) = &*self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-            && *at == offset
-        {
-            return Ok(block.clone());
+        if let Some(block) = self.recent().get(offset) {
+            return Ok(block);
         }
         let (frame, payload) = self.frame(offset, &[Kind::Records, Kind::SmallCommit])?;
         let records = records_of(&frame, &payload).map_err(|what| self.corrupt(offset, what))?;
         let (records, _) = records.expect("both kinds hold records");
         let block = Arc::new(self.decode_block(offset, &records)?);
-        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some((offset, block.clone()));
+        self.recent().add(offset, block.clone());
         Ok(block)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn decode_block(&self, offset: u64, records: &Packed) -> Result<Block> {

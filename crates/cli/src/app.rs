@@ -5,12 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use kapsa_agents::StoreLocation;
+use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
     AsOf, Coverage, Error, Holder, Listing, Models, NewRecord, NewVectors, PrincipalReader,
-    PrincipalWriter, Reader, Record, UnlockedWriter, Uri, WriteOptions, Writer,
+    PrincipalWriter, Reader, Record, UnlockedWriter, Unpublished, Uri, WriteOptions, Writer,
 };
 
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
@@ -133,11 +134,10 @@ pub(crate) enum AnyWriter {
 }
 
 impl AnyWriter {
+    /// Puts records in one commit. Where one names no domain or no level, those of what it takes
+    /// the place of stay.
     pub(crate) fn put_many(&mut self, records: Vec<NewRecord>) -> Result<Vec<Put>, Error> {
-        match self {
-            AnyWriter::Owner(writer) => writer.put_many(records),
-            AnyWriter::Principal(writer) => writer.put_many(records),
-        }
+        self.prepared(records)?.publish()
     }
 
     /// As [`AnyWriter::put_many`], with the vectors that were made of these records, all in one
@@ -147,19 +147,22 @@ impl AnyWriter {
         records: Vec<NewRecord>,
         vectors: NewVectors,
     ) -> Result<(Vec<Put>, bool), Error> {
-        let unpublished = match self {
+        self.prepared(records)?.publish_with_vectors(vectors)
+    }
+
+    fn prepared(&mut self, records: Vec<NewRecord>) -> Result<Unpublished<'_>, Error> {
+        match self {
             AnyWriter::Owner(writer) => {
                 let mut transaction = writer.transaction();
-                records.into_iter().try_for_each(|record| transaction.put(record))?;
-                transaction.prepare()?
+                records.into_iter().try_for_each(|record| transaction.revise(record))?;
+                transaction.prepare()
             }
             AnyWriter::Principal(writer) => {
                 let mut transaction = writer.transaction();
                 records.into_iter().try_for_each(|record| transaction.put(record))?;
-                transaction.prepare()?
+                transaction.prepare()
             }
-        };
-        unpublished.publish_with_vectors(vectors)
+        }
     }
 
     /// Whether a large record is indexed when this writer is dropped.
@@ -240,13 +243,42 @@ impl App {
         self.global.principal.as_deref()
     }
 
-    /// Refuses to take somebody without a name, such as a variable that is empty, for the owner.
+    /// Refuses to take somebody without a name, such as a variable that is empty, for the owner,
+    /// and whoever runs as one principal for another.
     pub(crate) fn check_principal(&self) -> Result<()> {
-        if self.principal().is_none_or(|name| !name.trim().is_empty()) {
-            return Ok(());
+        let Some(named) = self.principal() else { return Ok(()) };
+        if named.trim().is_empty() {
+            let hint = "leave out --as and unset KAPSA_PRINCIPAL to act as the owner";
+            return Err(CliError::usage("the name of the principal is empty").hint(hint));
         }
-        let hint = "leave out --as and unset KAPSA_PRINCIPAL to act as the owner";
-        Err(CliError::usage("the name of the principal is empty").hint(hint))
+        match runs_as() {
+            Some(principal) if principal != named => {
+                Err(Error::AccessDenied { principal, what: "act as another principal" }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a field that a principal gave and that is not its to fill in.
+    pub(crate) fn refuse_field(
+        &self,
+        field: &str,
+        is_given: bool,
+        why: &'static str,
+    ) -> Result<()> {
+        match self.principal() {
+            Some(principal) if is_given => {
+                let (principal, field) = (principal.to_string(), field.to_string());
+                Err(Error::FieldDenied { principal, field, why }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a field by which a principal names somebody else.
+    pub(crate) fn refuse_other(&self, field: &str, named: Option<&str>) -> Result<()> {
+        let is_other = named.is_some_and(|named| Some(named) != self.principal());
+        self.refuse_field(field, is_other, "a principal writes in its own name only")
     }
 
     /// A reader of what a reading verb is to look at.
@@ -330,18 +362,15 @@ impl App {
         let Some(principal) = self.principal() else {
             return Ok(AnyReader::Owner(self.placed(reader, as_of, Reader::on)?));
         };
-        let guarded = reader.as_principal(reader.clearance(principal)?);
-        Ok(AnyReader::Principal(self.placed(guarded, as_of, PrincipalReader::on)?))
+        let profile = reader.clearance(principal)?;
+        let branch = self.branch_for(&profile, &self.capsule()?)?;
+        let guarded = reader.as_principal(profile);
+        Ok(AnyReader::Principal(placed_on(guarded, branch, as_of, PrincipalReader::on)?))
     }
 
     /// A reader on the branch that is meant, as of then; `on` places it there.
     fn placed<R>(&self, reader: R, as_of: Option<&str>, on: OnBranch<R>) -> Result<R> {
-        let branch = self.branch(&self.capsule()?)?;
-        if branch.is_none() && as_of.is_none() {
-            return Ok(reader);
-        }
-        let as_of = as_of.map(typed_time::as_of);
-        Ok(on(&reader, branch.as_deref().unwrap_or(MAIN), as_of.as_ref())?)
+        placed_on(reader, self.branch(&self.capsule()?)?, as_of, on)
     }
 
     /// The writer of the branch that is meant, in the capsule at `path`; waits its turn.
@@ -377,6 +406,7 @@ impl App {
             return Ok(AnyWriter::Owner(writer));
         };
         let profile = writer.reader()?.clearance(principal)?;
+        let branch = self.branch_for(&profile, writer.path())?;
         let mut writer = writer.as_principal(profile);
         branch.map_or(Ok(()), |branch| writer.switch(&branch))?;
         Ok(AnyWriter::Principal(writer))
@@ -408,6 +438,16 @@ impl App {
         Ok(name.filter(|name| name != MAIN))
     }
 
+    /// As [`App::branch`], for a principal. One that may not know of branches is not placed on the
+    /// owner's current one, of which it would learn from the error.
+    fn branch_for(&self, profile: &ClearanceProfile, capsule: &Path) -> Result<Option<String>> {
+        let is_asked = self.global.branch.as_deref().is_some_and(|name| !name.trim().is_empty());
+        if is_asked || profile.allows("", Classification::Internal, &[]) {
+            return self.branch(capsule);
+        }
+        Ok(None)
+    }
+
     /// The capsule and the branch that are meant, for stores of facts, episodes and insights, as
     /// they are for who acts.
     pub(crate) fn location(&self) -> Result<StoreLocation> {
@@ -421,7 +461,9 @@ impl App {
         // told.
         let reader = Reader::open(&path)?;
         let Some(principal) = self.principal() else { return Ok(location) };
-        Ok(location.as_principal(reader.clearance(principal)?))
+        let profile = reader.clearance(principal)?;
+        let branch = self.branch_for(&profile, &path)?;
+        Ok(location.on(branch.unwrap_or_else(|| MAIN.to_string())).as_principal(profile))
     }
 
     /// As [`App::location`], as of the moment that a reading verb asks for.
@@ -438,6 +480,25 @@ impl App {
             holder: holder(run),
         }
     }
+}
+
+/// Who runs this program, where that was said by who started it.
+pub(crate) fn runs_as() -> Option<String> {
+    let named = std::env::var_os("KAPSA_PRINCIPAL")?.to_string_lossy().into_owned();
+    Some(named).filter(|named| !named.trim().is_empty())
+}
+
+fn placed_on<R>(
+    reader: R,
+    branch: Option<String>,
+    as_of: Option<&str>,
+    on: OnBranch<R>,
+) -> Result<R> {
+    if branch.is_none() && as_of.is_none() {
+        return Ok(reader);
+    }
+    let as_of = as_of.map(typed_time::as_of);
+    Ok(on(&reader, branch.as_deref().unwrap_or(MAIN), as_of.as_ref())?)
 }
 
 /// Notes what a call has committed: whatever fails after that is no failure of the commit.

@@ -232,6 +232,15 @@ impl From<Error> for CliError {
                 .field("error_code", "DUPLICATE_LABEL")
                 .field("label", label),
             Error::AccessDenied { what, .. } => CliError::user("access_denied", message).hint(access_hint(what)),
+            Error::FieldDenied { field, .. } => {
+                CliError::user("access_denied", message).hint("leave it out").field("field", field)
+            }
+            Error::PolicyChanged { id } => {
+                let hint = format!(
+                    "kapsa history policy/{id} shows its revisions, kapsa policy capture FILE captures it again"
+                );
+                CliError::system("policy_changed", message).hint(hint).field("policy", id)
+            }
             Error::InvalidOperation { .. } => CliError::user("invalid_operation", message),
             Error::TargetExists { path } => CliError::user("exists", message)
                 .hint("--force replaces a file or an earlier export, but no other folder; --out sets another target")
@@ -258,7 +267,7 @@ impl From<Error> for CliError {
 /// What makes a denied operation possible. Clearance decides only about levels and domains.
 fn access_hint(what: &str) -> &'static str {
     match what {
-        "write at this level in this domain" => {
+        "write at this level in this domain" | "change what it may only read" => {
             "the owner can allow it: kapsa clearance set PRINCIPAL DOMAIN=LEVEL…, which replaces its whole clearance, so name every domain"
         }
         "let more people read this than now" => {
@@ -267,6 +276,7 @@ fn access_hint(what: &str) -> &'static str {
         "write in the name of another agent" | "write into the memory of another agent" => {
             "a principal writes only as itself"
         }
+        "act as another principal" => "KAPSA_PRINCIPAL says who acts: leave out --as",
         _ => "only the owner may: leave out --as and unset KAPSA_PRINCIPAL",
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use kapsa_memory::access::{Classification, ClearanceProfile};
+use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::{Error, Reader};
 use kapsa_model::Price;
 use kapsa_roles::{AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Role, RoleSpec, ScopeSpec};
@@ -258,38 +258,9 @@ impl Declared {
             return Ok(stored.unwrap_or_else(|| ClearanceProfile::new(id)));
         }
         Ok(match (stored, self.clearance(id)?) {
-            (Some(stored), Some(declared)) => both(&stored, &declared),
+            (Some(stored), Some(declared)) => stored.within(&declared),
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => ClearanceProfile::new(id),
         })
-    }
-}
-
-/// The lower level in each domain that both know.
-fn both(one: &ClearanceProfile, other: &ClearanceProfile) -> ClearanceProfile {
-    let level =
-        |domain: &String| Some((*one.domains.get(domain)?).min(*other.domains.get(domain)?));
-    let domains: BTreeMap<String, Classification> =
-        one.domains.keys().filter_map(|domain| Some((domain.clone(), level(domain)?))).collect();
-    ClearanceProfile { principal: one.principal.clone(), domains }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_allow_the_lower_level_of_what_both_know() {
-        let one = ClearanceProfile::new("cro")
-            .with("a", Classification::Confidential)
-            .with("b", Classification::Internal);
-        let other = ClearanceProfile::new("cro")
-            .with("a", Classification::Internal)
-            .with("c", Classification::Restricted);
-        assert_eq!(
-            both(&one, &other),
-            ClearanceProfile::new("cro").with("a", Classification::Internal)
-        );
-        assert_eq!(both(&other, &one), both(&one, &other));
     }
 }

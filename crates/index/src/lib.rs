@@ -51,6 +51,7 @@ mod plan;
 mod query;
 mod reader;
 mod schema;
+mod scope;
 mod score;
 mod searcher;
 mod segment;
@@ -80,6 +81,7 @@ pub use period::{
 };
 pub use query::{AskedWord, Operator, QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query, Sign};
 pub use schema::{Document, TERM_BYTES_MAX};
+pub use scope::Scope;
 pub use searcher::{ALIKE_MAX, Candidate, Searcher, Segment};
 pub use segment::{SEGMENT_DOCUMENTS_MAX, SEGMENT_MEMORY_BYTES_MAX, SegmentBuilder, merge};
 pub use segment_bytes::{Checks, SegmentBytes};

@@ -19,6 +19,7 @@ use crate::filter::Filter;
 use crate::query::{QUERY_TERMS_MAX, Query};
 use crate::reader::{Reader, text_term};
 use crate::schema::SCHEMA;
+use crate::scope::{Scope, Scoped};
 use crate::tail::{TailWords, TermHash};
 use crate::terms::{LookUp, finish};
 
@@ -55,15 +56,25 @@ struct Statistics {
     doc_freqs: HashMap<String, u64>,
 }
 
-/// Planning: the plan and, for each segment, where its words are.
+/// Planning: the plan and, for each segment, where its words are. The statistics are those of the
+/// documents in scope.
 pub(crate) fn plan(
     query: &Query,
     filter: &Filter,
+    scope: Option<&dyn Scope>,
     readers: &[&Reader],
     tail: &[TailWords<'_>],
 ) -> Result<(Plan, Vec<WordInfos>)> {
-    let mut statistics = Statistics::new(filter.seqs_end(), readers, tail);
+    let seqs_end = filter.seqs_end();
+    let scoped = scope.map(|scope| Scoped { scope, seqs_end, readers, tail });
+    let mut statistics = match &scoped {
+        Some(scoped) => Statistics::within(scoped),
+        None => Statistics::new(seqs_end, readers, tail),
+    };
     let infos = statistics.count(query, readers, tail)?;
+    if let Some(scoped) = &scoped {
+        statistics.count_within(scoped, &infos)?;
+    }
     let shoulds = statistics.rarest(&query.should);
     let words: Result<Vec<PlannedWord>> =
         query.must.iter().chain(shoulds).map(|word| statistics.planned(word)).collect();
@@ -94,6 +105,23 @@ impl Statistics {
                 / u128::from(reader.documents().max(1))) as u64;
         }
         Statistics { seqs_end, documents, tokens, doc_freqs: HashMap::new() }
+    }
+
+    /// Those of the documents in scope, before the words are counted.
+    fn within(scoped: &Scoped<'_>) -> Statistics {
+        Statistics {
+            seqs_end: scoped.seqs_end,
+            documents: scoped.documents(),
+            tokens: scoped.tokens(),
+            doc_freqs: HashMap::new(),
+        }
+    }
+
+    /// Counts every word again, in scope.
+    fn count_within(&mut self, scoped: &Scoped<'_>, infos: &[WordInfos]) -> Result<()> {
+        self.doc_freqs
+            .iter_mut()
+            .try_for_each(|(word, count)| Ok(*count = scoped.doc_freq(word, infos)?))
     }
 
     /// Looks up every word of the query, everywhere.

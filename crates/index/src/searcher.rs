@@ -15,6 +15,7 @@ use crate::guard::{guard, guard_unless};
 use crate::plan::{Plan, WordInfos, plan};
 use crate::query::Query;
 use crate::reader::Reader;
+use crate::scope::Scope;
 use crate::score::SegmentSearch;
 use crate::segment_bytes::SegmentBytes;
 use crate::seqs::Sequences;
@@ -172,11 +173,12 @@ impl Searcher {
         k: usize,
         accept: &mut dyn FnMut(Candidate<'_>) -> bool,
     ) -> Result<Vec<Hit>> {
-        Ok(self.search_rated(query, filter, k, accept)?.0)
+        Ok(self.search_rated(query, filter, None, k, accept)?.0)
     }
 
     /// As [`Searcher::search`], with how rare each of [`Query::terms`] is: see
-    /// [`Searcher::rarities`]. Empty for a query that could find nothing.
+    /// [`Searcher::rarities`]. Empty for a query that could find nothing. With a `scope`, scores
+    /// and rarities depend on the documents in it alone.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -184,6 +186,7 @@ impl Searcher {
         &self,
         query: &Query,
         filter: &Filter,
+        scope: Option<&dyn Scope>,
         k: usize,
         accept: &mut dyn FnMut(Candidate<'_>) -> bool,
     ) -> Result<(Vec<Hit>, Vec<f32>)> {
@@ -197,13 +200,14 @@ impl Searcher {
             let hits = seqs.into_iter().map(|seq| Hit { seq, score: 0.0 }).collect();
             return Ok((hits, Vec::new()));
         }
-        self.ranked(query, filter, k, accept)
+        self.ranked(query, filter, scope, k, accept)
     }
 
     fn ranked(
         &self,
         query: &Query,
         filter: &Filter,
+        scope: Option<&dyn Scope>,
         k: usize,
         accept: &mut dyn FnMut(Candidate<'_>) -> bool,
     ) -> Result<(Vec<Hit>, Vec<f32>)> {
@@ -211,7 +215,7 @@ impl Searcher {
         let mut rule = Rule { accept, running: &running };
         let readers = self.readers(filter)?;
         let tail = self.analysed_tail(query, filter);
-        let (plan, infos) = self.plan(query, filter, &readers, &tail)?;
+        let (plan, infos) = self.plan(query, filter, scope, &readers, &tail)?;
         assert_eq!(infos.len(), readers.len(), "the plan was made for these segments");
         let mut top = Top::new(k);
         let mut accept = |doc: &TailDoc| rule.accepts(Origin::Tail(doc));
@@ -277,14 +281,20 @@ impl Searcher {
         Ok(at.ok().map(|at| Candidate(Origin::Tail(&self.tail[at]))))
     }
 
-    /// How much each of [`Query::terms`] tells: its inverse document frequency.
+    /// How much each of [`Query::terms`] tells: its inverse document frequency, in a `scope` if
+    /// there is one.
     ///
     /// # Errors
     /// [`Error::Damaged`].
-    pub fn rarities(&self, query: &Query, filter: &Filter) -> Result<Vec<f32>> {
+    pub fn rarities(
+        &self,
+        query: &Query,
+        filter: &Filter,
+        scope: Option<&dyn Scope>,
+    ) -> Result<Vec<f32>> {
         let readers = self.readers(filter)?;
         let tail = self.analysed_tail(query, filter);
-        let (plan, _) = self.plan(query, filter, &readers, &tail)?;
+        let (plan, _) = self.plan(query, filter, scope, &readers, &tail)?;
         Ok(query.terms().map(|term| plan.rarity(term)).collect())
     }
 
@@ -375,10 +385,11 @@ impl Searcher {
         &self,
         query: &Query,
         filter: &Filter,
+        scope: Option<&dyn Scope>,
         readers: &[&Reader],
         tail: &[TailWords<'_>],
     ) -> Result<(Plan, Vec<WordInfos>)> {
-        guard(|| plan(query, filter, readers, tail))
+        guard(|| plan(query, filter, scope, readers, tail))
     }
 }
 
@@ -401,7 +412,8 @@ impl Searcher {
             if found.len() < listing.k && self.may_list(listing, ord) {
                 let reader = self.reader(ord)?;
                 let docs = self.listed_docs(listing, ord);
-                let (plan, infos) = self.plan(listing.query, listing.filter, &[reader], &[])?;
+                let (plan, infos) =
+                    self.plan(listing.query, listing.filter, None, &[reader], &[])?;
                 assert_eq!(infos.len(), 1, "the plan was made for this segment");
                 let segment = SegmentSearch { plan: &plan, reader, infos: &infos[0] };
                 guard_unless(&running, || {
@@ -439,7 +451,7 @@ impl Searcher {
         found: &mut Vec<u64>,
     ) -> Result<()> {
         let tail = self.analysed_tail(listing.query, listing.filter);
-        let (plan, _) = self.plan(listing.query, listing.filter, &[], &tail)?;
+        let (plan, _) = self.plan(listing.query, listing.filter, None, &[], &tail)?;
         let gate = TailGate::new(&plan);
         let mut list = |words: &TailWords<'_>| {
             let doc = words.doc;

@@ -104,6 +104,22 @@ pub enum Error {
         /// What was tried.
         what: &'static str,
     },
+    /// A field that a principal may not fill in like this.
+    #[error("{principal} may not set `{field}`: {why}")]
+    FieldDenied {
+        /// Who.
+        principal: String,
+        /// The field.
+        field: String,
+        /// Whose it is.
+        why: &'static str,
+    },
+    /// A policy whose record is not what was captured.
+    #[error("policy {id} was changed after it was captured: its content does not match its hash")]
+    PolicyChanged {
+        /// Id of the policy.
+        id: String,
+    },
     /// An operation that the state of things does not allow.
     #[error("{reason}")]
     InvalidOperation {

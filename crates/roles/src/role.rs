@@ -74,7 +74,8 @@ impl RoleBuilder {
         self
     }
 
-    /// What it may know. Default: none, it may know what is public.
+    /// What it may know; where its memory allows less, that. Default: what its memory allows,
+    /// and what is public without one.
     pub fn clearance(mut self, clearance: ClearanceProfile) -> RoleBuilder {
         self.role.clearance = Some(clearance);
         self
@@ -120,7 +121,7 @@ impl RoleBuilder {
                 return invalid(format!("two of its operators are called `{}`", operator.id()));
             }
         }
-        Ok(role)
+        Ok(role.narrowed())
     }
 }
 
@@ -181,10 +182,12 @@ impl Role {
         paragraphs(&[&self.soul, &goals])
     }
 
-    /// What it may know: nothing but what is public, unless something else was said.
+    /// What it may know: of its own clearance and its memory's the lower; nothing but what is
+    /// public, unless something else was said.
     #[must_use]
     pub fn clearance(&self) -> ClearanceProfile {
-        self.clearance.clone().unwrap_or_else(|| ClearanceProfile::new(&self.id))
+        let of_memory = || self.agent_memory().map(|memory| memory.clearance().clone());
+        self.clearance.clone().or_else(of_memory).unwrap_or_else(|| ClearanceProfile::new(&self.id))
     }
 
     /// Its memory.
@@ -204,7 +207,7 @@ impl Role {
     /// memory of an agent.
     #[must_use]
     pub fn memory_fs(&self) -> Option<MemoryFilesystem> {
-        let files = MemoryFilesystem::new(self.agent_memory()?.clone());
+        let files = MemoryFilesystem::new(self.agent_memory()?.clone()).for_agent();
         Some(files.with_soul(&self.soul).with_goals(&self.goals))
     }
 
@@ -359,7 +362,19 @@ impl Role {
             self.memory =
                 Some(memory.map_err(|source| RoleError::Memory { role: self.id.clone(), source })?);
         }
-        Ok(self)
+        Ok(self.narrowed())
+    }
+
+    /// The same role, where neither it nor its memory is cleared for more than the other.
+    fn narrowed(mut self) -> Role {
+        let Some(own) = &self.clearance else { return self };
+        let Some(memory) = self.agent_memory() else { return self };
+        let lower = own.within(memory.clearance());
+        if lower != *memory.clearance() {
+            self.memory = Some(Arc::new(memory.clone().with_clearance(lower.clone())));
+        }
+        self.clearance = Some(lower);
+        self
     }
 
     pub(super) fn clock(&self) -> fn() -> Micros {

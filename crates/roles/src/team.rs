@@ -32,9 +32,11 @@ impl ContextAssembler for AgentMemory {
     }
 }
 
+/// In a domain that the agent may not write to, nobody but the agent itself reads the episode.
 impl EpisodeRecorder for AgentMemory {
     fn record(&self, episode: Episode) -> Result<()> {
-        self.record_episode(episode)
+        let classification = self.level_of_own(&episode.domain, episode.classification);
+        self.record_episode(Episode { classification, ..episode })
     }
 }
 

@@ -180,19 +180,27 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
         return Err(format!("there are more than {TAGS_MAX} tags").into());
     }
     let secrets = tool.memory.disclosed();
-    let domain = secrets.domain_for(&optional(arguments, "domain"));
+    let domain = domain_of(tool, &secrets.domain_for(&optional(arguments, "domain")));
+    let classification = secrets.level_in(&domain).max(Classification::Internal);
+    tool.memory.may_write(&domain, classification).map_err(failed)?;
     let id = fresh_id("ins_");
     let insight = Insight::new(&id, tool.memory.agent_id(), content, (tool.clock)());
     let insight = Insight {
         confidence: confidence.unwrap_or(insight.confidence),
         entity: optional(arguments, "entity"),
-        classification: secrets.level_in(&domain).max(Classification::Internal),
+        classification,
         domain,
         tags,
         ..insight
     };
     tool.memory.store_insight(insight).map_err(failed)?;
     Ok(format!("kept as insight/{}/{id}", tool.memory.agent_id()))
+}
+
+/// The domain of an insight: the one that was named, else the agent's.
+fn domain_of(tool: &MemoryTool, named: &str) -> String {
+    let is_open = tool.memory.may_write("", Classification::Internal).is_ok();
+    if named.is_empty() && !is_open { tool.memory.domain_unnamed() } else { named }.to_owned()
 }
 
 fn needed(arguments: &Map<String, Value>, name: &str) -> Result<String, ToolError> {

@@ -40,6 +40,7 @@ use self::path::Node;
 use self::traces::Traces;
 use super::memory::AgentMemory;
 use super::types::{RetrievalTrace, TraceAction};
+use kapsa_memory::access::Classification;
 use kapsa_memory::tokens::{self, first_bytes};
 
 /// The memory of an agent as a file system.
@@ -65,6 +66,7 @@ pub struct MemoryFilesystem {
     goals: Vec<String>,
     limit: Option<usize>,
     counts: bool,
+    is_agents: bool,
     traces: Traces,
 }
 
@@ -85,6 +87,7 @@ impl MemoryFilesystem {
             goals: Vec::new(),
             limit: None,
             counts: true,
+            is_agents: false,
             traces: Traces::default(),
         }
     }
@@ -102,6 +105,18 @@ impl MemoryFilesystem {
         goals: impl IntoIterator<Item = impl Into<String>>,
     ) -> MemoryFilesystem {
         MemoryFilesystem { goals: goals.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same for the agent itself, which writes within its clearance. Default: whoever holds it
+    /// writes for the agent.
+    #[must_use]
+    pub fn for_agent(self) -> MemoryFilesystem {
+        MemoryFilesystem { is_agents: true, ..self }
+    }
+
+    /// Whether this may be written, where the agent itself writes.
+    fn may_write(&self, domain: &str, level: Classification) -> kapsa_memory::Result<()> {
+        if self.is_agents { self.memory.may_write(domain, level) } else { Ok(()) }
     }
 
     /// Most entries of a folder and most hits of a search. Default: [`ENTRIES_DEFAULT`] and

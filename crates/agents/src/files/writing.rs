@@ -127,6 +127,7 @@ impl MemoryFilesystem {
         if !tags.is_empty() {
             insight.tags = each_once(tags);
         }
+        self.may_write(&insight.domain, insight.classification)?;
         self.memory.store_insight(insight)?;
         Ok(Written { path: path::insight_path(domain, id), existed })
     }
@@ -161,6 +162,7 @@ impl MemoryFilesystem {
             classification: details.classification.unwrap_or(Classification::Internal),
             ..Episode::new(id, self.memory.agent_id(), now)
         };
+        self.may_write(&episode.domain, episode.classification)?;
         self.memory.record_episode(episode)?;
         Ok(Written { path: path::episode_path(Period::day(now), id), existed: false })
     }

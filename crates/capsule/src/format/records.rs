@@ -184,6 +184,11 @@ impl Block {
         self.ends.len() as u64
     }
 
+    /// Bytes that it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.plain.len() + size_of_val(self.ends.as_slice())
+    }
+
     pub(crate) fn get(&self, index: usize) -> Option<Stored<'_>> {
         let end = *self.ends.get(index)? as usize;
         let start = index.checked_sub(1).map_or(self.ends.len() * 4, |i| self.ends[i] as usize);

@@ -6,7 +6,7 @@ use std::path::Path;
 use kapsa_memory::request::{
     Diagnosis, Level, MaintenanceReport, SalvageReport, Stats, VerifyReport,
 };
-use kapsa_memory::{Coverage, Reader, check};
+use kapsa_memory::{Coverage, Reader, check, policy};
 
 use crate::app::{self, App, Status, did};
 use crate::args;
@@ -151,6 +151,7 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
     };
     let mut findings = check::doctor(&path);
     findings.extend(lacking_vectors(&path));
+    findings.extend(changed_policies(&path));
     if app.out.is_json() {
         app.out.json(&DoctorOut::of(&path, &findings))?;
     } else {
@@ -175,6 +176,18 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
         message,
         hint: Some("run kapsa embed".to_string()),
     })
+}
+
+/// Policies that are not what was captured. A capsule that cannot be read is diagnosed elsewhere.
+fn changed_policies(path: &Path) -> Vec<Diagnosis> {
+    let changed = Reader::open(path).and_then(|reader| policy::changed(&reader));
+    let diagnosis = |id: String| Diagnosis {
+        level: Level::Error,
+        code: "policy_changed",
+        message: format!("policy {id} was changed after it was captured"),
+        hint: Some(format!("kapsa history policy/{id} shows its revisions")),
+    };
+    changed.unwrap_or_default().into_iter().map(diagnosis).collect()
 }
 
 fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {

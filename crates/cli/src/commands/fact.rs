@@ -15,6 +15,9 @@ use crate::escape;
 use crate::moment::{self, readable};
 use crate::wire::agent::{AttributeOut, AttributesOut, FactOut, FactsOut, RememberedOut};
 
+/// Why a principal does not say how sure a fact is that its team shares.
+const CONFIDENCE: &str = "the memory finds out how sure a shared fact is";
+
 /// `kapsa fact`.
 pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
     match verb {
@@ -63,6 +66,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         }
         FactVerb::Resolve(args) if args.answer().is_some() => {
             let new = New::begin(app, None)?;
+            app.refuse_other("by", args.by.as_deref())?;
             let by = app.principal().or(args.by.as_deref()).unwrap_or_default().to_string();
             let answer = args.answer().unwrap_or(Answer::Accept);
             let changed = workspace(app)?.decide(&args.id, answer, &by)?;
@@ -155,7 +159,8 @@ fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Re
     let now = moment::now();
     let is_known = known.is_some();
     let fact = known.unwrap_or_else(|| Fact::new(id.unwrap_or_else(|| fresh_id("f_")), "", now));
-    // A principal speaks for itself.
+    app.refuse_other("source", value.source.as_deref())?;
+    app.refuse_field("confidence", value.confidence.is_some(), CONFIDENCE)?;
     let source = app.principal().or(value.source.as_deref()).map(str::to_string);
     let fact = Fact {
         content: typed_text(text)?,

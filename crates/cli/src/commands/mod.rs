@@ -40,9 +40,9 @@ use std::time::Duration;
 
 use kapsa_memory::Error;
 
-use crate::app::{App, Status};
+use crate::app::{App, Status, runs_as};
 use crate::args::{EventVerb, Verb};
-use crate::error::Result;
+use crate::error::{CliError, Result};
 
 pub(crate) use text::take_standard_input;
 
@@ -57,7 +57,12 @@ fn needs_no_capsule(verb: &Verb) -> bool {
 
 /// Does what was asked.
 pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
-    app.check_principal()?;
+    if let Err(error) = app.check_principal() {
+        if let Some(principal) = runs_as() {
+            audit::denied(app, &principal, "--as", None);
+        }
+        return Err(error);
+    }
     let Some(principal) = app.principal().map(str::to_string) else { return call(app, verb) };
     if needs_no_capsule(&verb) {
         return call(app, verb);
@@ -89,13 +94,27 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fs(args) => fs::named(app, &args.verb),
         _ => None,
     };
-    let done = call(app, verb);
+    let done = call(app, verb).map_err(|error| without_holder(app, error));
     if let Err(error) = &done
         && (error.code == "access_denied" || audit::is_hidden(app, error, asked.as_deref()))
     {
         audit::denied(app, &principal, what, asked.as_deref());
     }
     done
+}
+
+/// An error without what it tells of the owner's work: which run holds the lock, and since when.
+fn without_holder(app: &App, error: CliError) -> CliError {
+    if error.code != "locked_by_writer" {
+        return error;
+    }
+    let capsule = app.capsule().unwrap_or_default();
+    let message = format!("{} is locked by another writer", capsule.display());
+    let hint = "wait for it to finish, or wait longer with --lock-timeout SECONDS";
+    CliError {
+        warnings: error.warnings,
+        ..CliError::system("locked_by_writer", message).hint(hint)
+    }
 }
 
 /// The name of a verb, as it is typed.

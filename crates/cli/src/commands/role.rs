@@ -133,7 +133,7 @@ fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
     let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
     let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now)
         .with_workspace(workspace.into());
-    Ok(memory.with_clearance(clearance))
+    Ok(memory.with_clearance(clearance).bound())
 }
 
 fn list(app: &mut App, declared: &Declared) -> Result<()> {

@@ -368,7 +368,9 @@ fn facts_are_guarded() {
         (code, error.to_string().replace(id, "X"))
     };
     assert_eq!(refused("secret"), refused("never"));
-    let told = tell(&sandbox, "It listens on port 5434", &["--as", "cro", "--source", "boss"]);
+    let of_boss = [&["fact", "add", "x", "--as", "cro", "--source", "boss"], &PORT[..]].concat();
+    assert_eq!(sandbox.error(&of_boss).1["field"], "source", "it speaks for nobody else");
+    let told = tell(&sandbox, "It listens on port 5434", &["--as", "cro"]);
     assert_eq!(
         (&told["fact"]["source"], &told["other"]),
         (&json!("cro"), &json!("open")),
@@ -386,7 +388,7 @@ fn facts_are_guarded() {
         "cro"
     );
     let audit = sandbox.json(&["timeline", "--kind", "audit"]);
-    assert_eq!(audit["records"].as_array().map(Vec::len), Some(3), "{audit}");
+    assert_eq!(audit["records"].as_array().map(Vec::len), Some(4), "{audit}");
     assert_eq!(audit["records"][0]["metadata"]["asked"], "fact/secret");
 }
 

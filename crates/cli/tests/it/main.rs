@@ -5,6 +5,7 @@
 
 mod access;
 mod agents;
+mod attacks;
 mod bad_input;
 mod bad_sector;
 mod committed;

@@ -8,3 +8,4 @@ mod exactness;
 mod languages;
 mod long_words;
 mod naive;
+mod scope;

@@ -114,6 +114,16 @@ impl ClearanceProfile {
         ClearanceProfile { principal: principal.into(), domains: BTreeMap::new() }
     }
 
+    /// What both this profile and another allow: in each domain the lower level.
+    #[must_use]
+    pub fn within(&self, other: &ClearanceProfile) -> ClearanceProfile {
+        let lower = |(domain, level): (&String, &Classification)| {
+            Some((domain.clone(), *level.min(other.domains.get(domain)?)))
+        };
+        let domains = self.domains.iter().filter_map(lower).collect();
+        ClearanceProfile { principal: self.principal.clone(), domains }
+    }
+
     /// Adds a domain.
     #[must_use]
     pub fn with(mut self, domain: impl Into<String>, level: Classification) -> ClearanceProfile {
@@ -210,11 +220,6 @@ pub(crate) fn terms_for(profile: &ClearanceProfile) -> Vec<Term> {
 const PROFILES: &str = "clearance";
 /// Kind of the records that profiles are.
 const PROFILE_KIND: &str = "clearance";
-
-/// Whether a URI is one of a profile.
-pub(crate) fn is_policy(uri: &Uri) -> bool {
-    uri.short().strip_prefix(PROFILES).is_some_and(|rest| rest.starts_with('/'))
-}
 
 impl ClearanceProfile {
     /// URI of the profile of a principal.
@@ -377,6 +382,18 @@ mod tests {
                 assert_eq!(unsaid, profile.allows(domain, Classification::Internal, &[]));
             }
         }
+    }
+
+    #[test]
+    fn what_is_within_both_is_the_lower_level_of_what_both_name() {
+        let one = ClearanceProfile::new("cro")
+            .with("a", Classification::Confidential)
+            .with("b", Classification::Internal);
+        let other = ClearanceProfile::new("cro")
+            .with("a", Classification::Internal)
+            .with("c", Classification::Restricted);
+        let both = ClearanceProfile::new("cro").with("a", Classification::Internal);
+        assert_eq!((one.within(&other), other.within(&one)), (both.clone(), both));
     }
 
     #[test]

@@ -9,6 +9,11 @@ pub(crate) const EVENT: &str = "event";
 /// Kinds of what the capsule writes about itself: shown when asked for by name.
 pub(crate) const SYSTEM_KINDS: [&str; 3] = [BRANCH, CHECKPOINT, EVENT];
 
+/// Kinds of what verbs of the owner keep: runs with what is recorded in them, policies, relations,
+/// and what is known about principals.
+pub(crate) const OWNER_KINDS: [&str; 9] =
+    ["artifact", "audit", "card", "clearance", "edge", "plan", "policy", "run", "task"];
+
 /// A fact that a team shares.
 pub const FACT: &str = "fact";
 /// Something that an agent did; its own.

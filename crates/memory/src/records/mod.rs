@@ -9,6 +9,7 @@ pub(crate) mod ids;
 pub(crate) mod integers;
 pub mod kinds;
 pub mod owned;
+pub(crate) mod protected;
 pub mod record;
 pub mod request;
 pub mod tokens;

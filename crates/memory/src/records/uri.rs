@@ -187,7 +187,7 @@ impl Uri {
     }
 
     /// What comes after the workspace.
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.0[SCHEME.len()..].split_once('/').map_or("", |(_, path)| path)
     }
 

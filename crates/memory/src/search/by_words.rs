@@ -42,8 +42,13 @@ impl Search<'_> {
             let mut accept = |candidate: Candidate<'_>| {
                 visibility.accepts(&candidate) && visibility.has_phrases(&query, &candidate)
             };
-            let (hits, rarities) =
-                searcher.search_rated(&query, &self.filter, count, &mut accept)?;
+            let (hits, rarities) = searcher.search_rated(
+                &query,
+                &self.filter,
+                self.view.scope()?,
+                count,
+                &mut accept,
+            )?;
             visibility.finish()?;
             if pool.rarities.is_empty() {
                 pool.rarities = rarities;

@@ -271,8 +271,7 @@ impl<'a> Search<'a> {
             if self.question.read.time_only { BTreeMap::new() } else { newer::first(&mut fused) };
         let mut groups = Groups::new(self.request.group);
         groups.gather(&mut fused);
-        let rarities = Some(ranked.rarities.as_slice()).filter(|_| !self.view.is_guarded());
-        let measure = Strength::of(&self.question, rarities);
+        let measure = Strength::of(&self.question, &ranked.rarities);
         let asked = self.question.query.asked().len();
         let (mut together, mut all) = (vec![0.0f32; asked], vec![0.0f32; asked]);
         let mut hits = Vec::new();
@@ -305,9 +304,6 @@ impl<'a> Search<'a> {
                 same_text: fused.same_text,
                 ..hit
             });
-        }
-        if self.view.is_guarded() {
-            hits.iter_mut().zip(1..).for_each(|(hit, rank)| ranked_only(hit, rank));
         }
         let missing = (0..asked).filter(|&at| all[at] == 0.0).collect();
         Ok(Best { hits, missing, share: measure.share(&together) })
@@ -405,20 +401,4 @@ fn present(
         newer: None,
         record,
     }
-}
-
-/// Leaves of a hit's scores what its place in the list shows: scores depend on how often words
-/// occur in all records, hidden ones included.
-fn ranked_only(hit: &mut Hit, rank: usize) {
-    hit.score = 1.0 / rank as f32;
-    let why = std::mem::take(&mut hit.why);
-    hit.why = Why {
-        words: why.words.map(|_| (rank, 0.0)),
-        meaning: why.meaning,
-        cosine: why.cosine,
-        terms: why.terms,
-        share: why.share,
-        rarest: why.rarest,
-        points: Vec::new(),
-    };
 }

@@ -50,6 +50,8 @@ type Scored = (u64, f32);
 /// A record that may answer.
 pub(super) struct FusionCandidate {
     pub(super) record: Record,
+    /// Where it stands among the records that whoever asks may know.
+    pub(super) place: u64,
     pub(super) role: Option<Role>,
     words: Option<(usize, f32)>,
     pub(super) meaning: Option<(usize, f32)>,
@@ -60,8 +62,9 @@ pub(super) struct FusionCandidate {
 }
 
 impl FusionCandidate {
-    fn new(record: Record) -> FusionCandidate {
+    fn new(record: Record, place: u64) -> FusionCandidate {
         FusionCandidate {
+            place,
             role: role(&record),
             record,
             words: None,
@@ -242,10 +245,13 @@ impl Fusion<'_> {
     ) -> Result<&'c mut FusionCandidate> {
         Ok(match all.entry(sequence) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                place.insert(FusionCandidate::new(self.view.store().record(sequence)?))
-            }
+            Entry::Vacant(place) => place.insert(self.new_candidate(sequence)?),
         })
+    }
+
+    fn new_candidate(&self, sequence: u64) -> Result<FusionCandidate> {
+        let record = self.view.store().record(sequence)?;
+        Ok(FusionCandidate::new(record, self.view.place(sequence)?))
     }
 
     fn add_near(
@@ -274,7 +280,8 @@ impl Fusion<'_> {
             visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate)
         };
         let searcher = self.view.store().searcher()?;
-        let (hits, rarities) = searcher.search_rated(query, filter, count, &mut accept)?;
+        let (hits, rarities) =
+            searcher.search_rated(query, filter, self.view.scope()?, count, &mut accept)?;
         visibility.finish()?;
         Ok((hits.into_iter().map(|hit| (hit.seq, hit.score)).collect(), rarities))
     }
@@ -339,8 +346,7 @@ impl Fusion<'_> {
             else {
                 continue;
             };
-            let around = sequence.saturating_sub(NEIGHBOURS).max(1)..=sequence + NEIGHBOURS;
-            for other in around {
+            for other in self.view.beside(sequence, NEIGHBOURS)? {
                 if is_large(all) {
                     return Ok(());
                 }
@@ -355,7 +361,7 @@ impl Fusion<'_> {
                 visibility.finish()?;
                 let is_allowed = allows(self.filter, self.question.query.filter(), &record);
                 if seen && is_allowed && self.fits(&record) {
-                    all.insert(other, FusionCandidate::new(record));
+                    all.insert(other, FusionCandidate::new(record, self.view.place(other)?));
                 }
             }
         }

@@ -29,24 +29,31 @@ pub(crate) fn on(view: &View, branch: &str, as_of: Option<&AsOf>) -> Result<View
     Ok(view.with(view.lineage().before(below)))
 }
 
-/// First sequence that is later than a moment. Whoever may not know of checkpoints cannot tell one
-/// from a name that nobody gave, and does not learn from an error how much there is.
+/// First sequence that is later than a moment. To a principal every sequence and every time is a
+/// moment, whether or not the capsule goes as far: what it sees is what it may know until then.
+/// Whoever may not know of checkpoints cannot tell one from a name that nobody gave.
 fn position_after(view: &View, as_of: &AsOf) -> Result<u64> {
-    let text = match as_of {
-        _ if view.may_know_system() => return as_of::position_after(view, as_of),
-        AsOf::Time(_) => return as_of::position_after(view, as_of),
-        AsOf::Named { or: Some(time), .. } => {
-            return as_of::position_after(view, &AsOf::Time(*time));
+    if !view.is_guarded() {
+        return as_of::position_after(view, as_of);
+    }
+    let name = match as_of {
+        AsOf::Sequence(sequence) if *sequence > 0 => return Ok(sequence.saturating_add(1)),
+        AsOf::Sequence(sequence) => format!("#{sequence}"),
+        AsOf::Time(time) => return as_of::first_after(view, *time),
+        AsOf::Named { name, or } => {
+            let named = view.may_know_system().then(|| as_of::checkpoint_named(view, name));
+            match (named, or) {
+                (Some(Ok(Some(checkpoint))), _) => return Ok(checkpoint.sequence + 1),
+                (_, Some(time)) => return as_of::first_after(view, *time),
+                (Some(Err(error)), None) if !matches!(error, Error::UnknownAsOf { .. }) => {
+                    return Err(error);
+                }
+                _ => name.clone(),
+            }
         }
-        AsOf::Named { name, .. } => name.clone(),
-        AsOf::Sequence(sequence) => match as_of::position_after(view, as_of) {
-            Ok(below) => return Ok(below),
-            Err(Error::UnknownAsOf { .. }) => format!("#{sequence}"),
-            Err(error) => return Err(error),
-        },
     };
     let reason = "there is no such moment".to_string();
-    Err(Error::UnknownAsOf { text, branch: names::MAIN.to_string(), reason })
+    Err(Error::UnknownAsOf { text: name, branch: names::MAIN.to_string(), reason })
 }
 
 /// The newest revision of a URI, or of what it is an alias of. When [`Record::conflicts_with`] is
@@ -56,13 +63,13 @@ fn position_after(view: &View, as_of: &AsOf) -> Result<u64> {
 /// `UriNotFound` when there is none or it was forgotten.
 pub(crate) fn get(view: &View, uri: &Uri) -> Result<Record> {
     let missing = || Error::UriNotFound { uri: uri.to_string() };
-    let mut record = view.visible(uri)?.ok_or_else(missing)?.record;
+    let (mut target, mut record) = (uri.clone(), view.visible(uri)?.ok_or_else(missing)?.record);
     if record.alias.is_some() {
-        let target = view.resolve(uri)?.ok_or_else(missing)?;
+        target = view.resolve(uri)?.ok_or_else(missing)?;
         record = view.visible(&target)?.ok_or_else(missing)?.record;
     }
-    if !view.may_know(&record) {
-        return Err(missing());
+    if view.is_guarded() {
+        record = view.known(&target)?.ok_or_else(missing)?.record;
     }
     shown(view, record)
 }

@@ -261,14 +261,14 @@ fn beside(candidates: &[FusionCandidate], at: usize) -> impl Iterator<Item = Bes
     let own = &candidates[at];
     let near = move |other: &usize| {
         let other = &candidates[*other];
-        other.record.sequence.abs_diff(own.record.sequence) <= WINDOW_TURNS
+        other.place.abs_diff(own.place) <= WINDOW_TURNS
     };
     let before = (0..at).rev().take_while(near);
     let after = (at + 1..candidates.len()).take_while(near);
     let is_reply = matches!(own.role, Some(Role::Assistant | Role::Tool));
     before.chain(after).filter_map(move |other| {
         let turn = &candidates[other];
-        let distance = turn.record.sequence as i64 - own.record.sequence as i64;
+        let distance = turn.place as i64 - own.place as i64;
         let is_inherited = is_reply && distance < 0 && turn.role == Some(Role::User);
         let is_same =
             session(&turn.record).is_some() && session(&turn.record) == session(&own.record);

@@ -103,8 +103,8 @@ impl PrincipalReader {
         lookup::revisions(&self.view, uri)
     }
 
-    /// As [`crate::Reader::find`]. Scores are those of the place in the list, since words are
-    /// weighed over all records.
+    /// As [`crate::Reader::find`]. Words are weighed over the records that the principal may know:
+    /// hidden ones change no figure.
     ///
     /// # Errors
     /// As there.

@@ -276,7 +276,8 @@ fn having(view: &View, terms: Vec<String>, most: usize) -> Result<Vec<u64>> {
     let filter = crate::records::request::Filter::default().within(view)?;
     let mut visibility = Visibility::of(view);
     let mut accept = |candidate: kapsa_index::Candidate<'_>| visibility.accepts(&candidate);
-    let hits = view.store().searcher()?.search(&query, &filter, most, &mut accept)?;
+    let searcher = view.store().searcher()?;
+    let (hits, _) = searcher.search_rated(&query, &filter, view.scope()?, most, &mut accept)?;
     visibility.finish()?;
     Ok(hits.into_iter().map(|hit| hit.seq).collect())
 }

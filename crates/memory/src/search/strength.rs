@@ -32,9 +32,8 @@ pub(super) struct Strength {
 }
 
 impl Strength {
-    /// `rarities` are those of the query's terms; without them all words count alike, as they must
-    /// for a principal: a rarity counts records that it may not know.
-    pub(super) fn of(question: &Question, rarities: Option<&[f32]>) -> Strength {
+    /// `rarities` are those of the query's terms, as far as they are known.
+    pub(super) fn of(question: &Question, rarities: &[f32]) -> Strength {
         let terms: Vec<&str> = question.query.terms().collect();
         let place = |term: &str| terms.iter().position(|other| *other == term);
         let asked: Vec<AskedTerm> = question
@@ -44,7 +43,7 @@ impl Strength {
             .map(|word| {
                 let meant = question.meant.iter().filter(|(term, _)| *term == word.term);
                 let at = place(&word.term);
-                let rarity = at.and_then(|at| rarities?.get(at).copied());
+                let rarity = at.and_then(|at| rarities.get(at).copied());
                 AskedTerm {
                     place: at,
                     meant: meant.flat_map(|(_, to)| to).filter_map(|to| place(to)).collect(),

@@ -144,6 +144,27 @@ impl<B: TableBytes> AccessTable<B> {
         Ok(allowed)
     }
 
+    /// A bit for each of the first `records`: whether its group is allowed.
+    pub(crate) fn bits_of(&self, allowed: &Allowed, records: usize) -> Result<Vec<u64>> {
+        let mut bits = vec![0u64; records.div_ceil(u64::BITS as usize)];
+        let is_allowed = |group: usize| allowed.groups.get(group).copied().unwrap_or(false);
+        if self.width == 0 {
+            debug_assert!(!is_allowed(0), "whoever may know all needs no bits");
+            return Ok(bits);
+        }
+        for (word, first) in bits.iter_mut().zip((0..records).step_by(u64::BITS as usize)) {
+            let places = first..records.min(first + u64::BITS as usize);
+            let at = |place: usize| self.numbers + place * self.width;
+            let numbers = self.bytes.read(at(places.start)..at(places.end))?;
+            for (bit, number) in numbers.chunks_exact(self.width).enumerate() {
+                let mut bytes = [0; 4];
+                bytes[..self.width].copy_from_slice(number);
+                *word |= u64::from(is_allowed(u32::from_le_bytes(bytes) as usize)) << bit;
+            }
+        }
+        Ok(bits)
+    }
+
     /// Adds all records to those of a longer segment.
     pub(crate) fn add_to(&self, all: &mut AccessGroups, records: usize) -> Result<()> {
         let numbers: Result<Vec<u32>> =

@@ -138,7 +138,7 @@ pub fn make(writer: &mut Writer, new: &NewCheckpoint) -> Result<Checkpoint> {
     let mut all = vec![new.pending(&id, manual, branch)?];
     if !new.stage.is_empty() {
         let mut payload = vec![("stage", new.stage.clone()), ("checkpoint_id", id.clone())];
-        if let Some(policy) = policy::in_force(writer.view()?)? {
+        if let Some(policy) = policy::unchanged(writer.view()?)? {
             payload.extend([
                 ("policy_id", policy.id),
                 ("policy_hash", policy.hash),

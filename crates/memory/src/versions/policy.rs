@@ -1,13 +1,16 @@
 //! The rules that a run worked under: snapshots of a policy, each named by the hash of its content,
 //! and an event wherever another one began to hold.
 
+use std::collections::BTreeSet;
+
 use base16ct::lower::encode_string as hex;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Result, misuse};
+use crate::error::{Error, Result, misuse};
 use crate::records::codec::Envelope;
 use crate::records::record::{NewRecord, Record};
+use crate::records::request::LIMIT_NONE;
 use crate::records::uri::Uri;
 use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
@@ -18,6 +21,8 @@ use crate::write::pending::{Name, Pending, What};
 use crate::write::whole;
 use crate::write::writer::{Writer, fresh_id};
 
+/// What the URIs of policies begin with.
+const NAMES: &str = "policy/";
 /// Kind of the records that hold policies.
 pub const KIND: &str = "policy";
 /// Version of the shape of a snapshot.
@@ -74,9 +79,26 @@ pub fn canonical(given: &Map<String, Value>) -> Result<Map<String, Value>> {
         {
             entries.sort_by_key(canonical_text);
         }
-        parts.insert(part.to_string(), value);
+        parts.insert(part.to_string(), as_read(value));
     }
     Ok(parts)
+}
+
+/// Most times that a value is written and read until it stays the same.
+const READS_MAX: usize = 8;
+
+/// A value as it will be read again: the last digit of a long number may change when it is read,
+/// and the hash is of what is read.
+fn as_read(mut value: Value) -> Value {
+    for _ in 0..READS_MAX {
+        // What was just written can be read.
+        let Ok(again) = serde_json::from_str::<Value>(&value.to_string()) else { break };
+        if again == value {
+            break;
+        }
+        value = again;
+    }
+    value
 }
 
 /// SHA-256 of the canonical JSON of a policy's parts.
@@ -105,8 +127,8 @@ fn canonical_text(value: &Value) -> String {
 }
 
 /// The policy that holds on this branch: the one that the newest event names, on the branch or
-/// where it left.
-pub(crate) fn in_force(view: &View) -> Result<Option<PolicySnapshot>> {
+/// where it left. Whether it is still what was captured is not asked here.
+fn in_force(view: &View) -> Result<Option<PolicySnapshot>> {
     let filter = kapsa_index::Filter {
         all: vec![vec![format!("tag:type={}", EventType::PolicySnapshotRef.name())]],
         seqs: Some(view.store().sequences(view.lineage(), Class::System)?),
@@ -117,20 +139,53 @@ pub(crate) fn in_force(view: &View) -> Result<Option<PolicySnapshot>> {
         return Ok(None);
     };
     let payload = view.store().record(event)?.metadata;
-    let id = payload.get("policy_id").and_then(Value::as_str).unwrap_or_default();
-    of_id(view, id)
+    let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
+    let Some(policy) = of_id(view, text("policy_id"))? else { return Ok(None) };
+    let is_as_named = [policy.hash.as_str(), ""].contains(&text("policy_hash"));
+    if is_as_named { Ok(Some(policy)) } else { Err(changed_since(&policy.id)) }
 }
 
-/// The policy with this id.
+/// The policy with this id, as it is now.
 fn of_id(view: &View, id: &str) -> Result<Option<PolicySnapshot>> {
     let Ok(uri) = Uri::policy(id) else { return Ok(None) };
     // A policy belongs to no branch: whoever names it means the same one.
-    let Some(head) =
-        view.store().newest_under(&uri, &Lineage::all().before(view.lineage().below()))?
-    else {
+    let all = view.store().revisions_under(&uri, &Lineage::all().before(view.lineage().below()))?;
+    let (Some(&first), Some(&last)) = (all.first(), all.last()) else { return Ok(None) };
+    let now = view.store().record(last)?;
+    if now.tombstone || now.purged {
         return Ok(None);
-    };
-    Ok(snapshot_of(view.store().record(head.sequence)?))
+    }
+    let captured = snapshot_of(view.store().record(first)?);
+    let now = snapshot_of(now);
+    let hash = |policy: &Option<PolicySnapshot>| policy.as_ref().map(|policy| policy.hash.clone());
+    if captured.is_some() && hash(&captured) != hash(&now) {
+        return Err(changed_since(id));
+    }
+    Ok(now)
+}
+
+fn changed_since(id: &str) -> Error {
+    Error::PolicyChanged { id: id.to_string() }
+}
+
+/// The policy, unless it is not what its hash says.
+fn whole(policy: PolicySnapshot) -> Result<PolicySnapshot> {
+    let all = &policy.record.metadata;
+    let part = |part: &str| all.get(part).map(|value| (part.to_string(), value.clone()));
+    let parts = PARTS.into_iter().filter_map(part).collect();
+    let is_whole = hash(&parts) == policy.hash
+        && policy.record.text == text_of(&policy.hash, &parts)
+        && Uri::policy(&policy.id)? == policy.uri;
+    if is_whole { Ok(policy) } else { Err(changed_since(&policy.id)) }
+}
+
+/// The policy that holds on this branch; none where it is not what was captured. What was changed
+/// holds no more, so that capturing it again mends it.
+pub(crate) fn unchanged(view: &View) -> Result<Option<PolicySnapshot>> {
+    match in_force(view).and_then(|policy| policy.map(whole).transpose()) {
+        Err(Error::PolicyChanged { .. }) => Ok(None),
+        found => found,
+    }
 }
 
 /// What a record says of a policy; none for any other record.
@@ -146,6 +201,15 @@ fn snapshot_of(record: Record) -> Option<PolicySnapshot> {
     })
 }
 
+/// The text of a policy's record: the beginning of its hash, and the parts that were given.
+fn text_of(hash: &str, parts: &Map<String, Value>) -> String {
+    let given: Vec<&str> = PARTS
+        .into_iter()
+        .filter(|part| parts.get(*part).is_some_and(|value| !value.is_null()))
+        .collect();
+    format!("policy {}: {}", hash.get(..12).unwrap_or_default(), given.join(", "))
+}
+
 /// Captures a policy: when it is not the one that holds on this branch, it is written together with
 /// the event that records it.
 ///
@@ -158,10 +222,11 @@ pub fn capture(
 ) -> Result<Captured> {
     let parts = canonical(given)?;
     let hash = hash(&parts);
-    let before = in_force(writer.view()?)?;
+    let before = unchanged(writer.view()?)?;
     if let Some(policy) = before.clone().filter(|before| before.hash == hash) {
         return Ok(Captured { policy, changed: false });
     }
+    let text = text_of(&hash, &parts);
     let id = fresh_id(writer, &hash)?;
     let uri = Uri::policy(&id)?;
     let mut metadata = parts;
@@ -173,11 +238,6 @@ pub fn capture(
     if let Some(before) = &before {
         put("drift_from", &before.id);
     }
-    let given: Vec<&str> = PARTS
-        .into_iter()
-        .filter(|part| metadata.get(*part).is_some_and(|value| !value.is_null()))
-        .collect();
-    let text = format!("policy {}: {}", &hash[..12], given.join(", "));
     let record = NewRecord {
         kind: KIND.to_string(),
         title: format!("Policy {}", &hash[..12]),
@@ -203,17 +263,43 @@ pub fn capture(
 /// The policy in force on the branch that is seen.
 ///
 /// # Errors
-/// What the disk or a damaged file reports.
+/// `PolicyChanged` when it is not what was captured; what the disk or a damaged file reports.
 pub fn current(reader: &Reader) -> Result<Option<PolicySnapshot>> {
-    in_force(reader.view())
+    in_force(reader.view())?.map(whole).transpose()
 }
 
 /// The policy with this id.
 ///
 /// # Errors
-/// What the disk or a damaged file reports.
+/// `PolicyChanged` when it is not what was captured; what the disk or a damaged file reports.
 pub fn named(reader: &Reader, id: &str) -> Result<Option<PolicySnapshot>> {
-    of_id(reader.view(), id)
+    of_id(reader.view(), id)?.map(whole).transpose()
+}
+
+/// The ids of all policies that are not what was captured, on any branch.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn changed(reader: &Reader) -> Result<Vec<String>> {
+    let store = reader.view().store();
+    let filter = kapsa_index::Filter {
+        all: vec![vec![format!("kind:{KIND}")]],
+        seqs: Some(store.sequences(&Lineage::all(), Class::Memory)?),
+        ..kapsa_index::Filter::default()
+    };
+    let mut ids = BTreeSet::new();
+    for sequence in store.searcher()?.newest(&filter, LIMIT_NONE, None, &mut |_| true)? {
+        let uri = store.record(sequence)?.uri;
+        ids.extend(uri.short().strip_prefix(NAMES).map(str::to_string));
+    }
+    let mut changed = Vec::new();
+    for id in ids {
+        match named(reader, &id) {
+            Err(Error::PolicyChanged { .. }) => changed.push(id),
+            found => drop(found?),
+        }
+    }
+    Ok(changed)
 }
 
 #[cfg(test)]
@@ -237,6 +323,10 @@ mod tests {
         );
         let of = |given: &Map<String, Value>| hash(&canonical(given).expect("a policy"));
         assert_eq!(of(&a), of(&b));
+        let long = object(json!({"weights": {"x": 0.123_456_789_012_345_67, "y": 1e-7}}));
+        let once = canonical(&long).expect("a policy");
+        let again = serde_json::from_str(&Value::Object(once.clone()).to_string()).expect("JSON");
+        assert_eq!(hash(&once), hash(&again), "as it is read again");
         assert_eq!(of(&a).len(), 64);
         let other = object(json!({"weights": {"x": 2}}));
         assert_ne!(of(&a), of(&other));

@@ -3,9 +3,12 @@
 
 use std::sync::OnceLock;
 
+use super::known::Known;
 use super::store::{Store, empty_cells};
 use crate::error::Result;
 use crate::records::access::{self, ClearanceProfile, Term};
+use crate::records::codec::Body;
+use crate::records::record::Record;
 use crate::tables::access_table::Allowed;
 
 /// A principal who may know less than this part of all records is answered by searching for those
@@ -20,6 +23,8 @@ pub(crate) struct Guard {
     terms: Vec<Term>,
     /// What it may know of each segment; none for a segment whose records must be read to know.
     allowed: Vec<OnceLock<Option<Allowed>>>,
+    /// What it may know of all, once a search ranks by it.
+    known: OnceLock<Known>,
 }
 
 impl Guard {
@@ -27,7 +32,7 @@ impl Guard {
     pub(super) fn new(profile: ClearanceProfile, segments: usize) -> Guard {
         let mut terms = access::terms_for(&profile);
         terms.sort_unstable();
-        Guard { profile, terms, allowed: empty_cells(segments) }
+        Guard { profile, terms, allowed: empty_cells(segments), known: OnceLock::new() }
     }
 
     /// Whether the principal may know an indexed record.
@@ -60,6 +65,21 @@ impl Guard {
         }
         let all = store.tail()?.first_sequence - 1;
         Ok((known < all / NARROW_DIVISOR).then(|| self.terms.iter().map(access::exact).collect()))
+    }
+
+    /// The records that the principal may know.
+    pub(super) fn known(&self, store: &Store) -> Result<&Known> {
+        if let Some(known) = self.known.get() {
+            return Ok(known);
+        }
+        let tail = store.tail()?;
+        let may_know = |at: usize| {
+            let body: Option<&Body> = tail.bodies[at].as_ref();
+            let may_know = |record: &Record| !record.system && self.profile.can_access(record);
+            Ok(body.is_some_and(|body| may_know(&body.record)))
+        };
+        let known = Known::of(store, |index| self.allowed(store, index), may_know)?;
+        Ok(self.known.get_or_init(|| known))
     }
 
     /// What the principal may know of a segment; none when its records must be read to know.

@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use kapsa_capsule::Snapshot;
-use kapsa_index::{Candidate, Sequences};
+use kapsa_index::{Candidate, Scope, Sequences};
 
 use crate::error::{Error, Result};
 use crate::records::access::{Classification, ClearanceProfile};
@@ -20,6 +20,7 @@ pub(crate) mod branches;
 pub(crate) mod checkpoints;
 pub(crate) mod counts;
 mod guard;
+mod known;
 pub(crate) mod raw;
 mod segment_tables;
 mod store;
@@ -102,9 +103,10 @@ impl View {
         self.guard.is_some()
     }
 
-    /// Whether whoever looks may know a record.
+    /// Whether whoever looks may know a record. What the capsule writes about itself is the owner's.
     pub(crate) fn may_know(&self, record: &Record) -> bool {
-        self.guard.as_ref().is_none_or(|guard| guard.profile.can_access(record))
+        let may = |guard: &Arc<Guard>| !record.system && guard.profile.can_access(record);
+        self.guard.as_ref().is_none_or(may)
     }
 
     /// Whether whoever looks may know what the capsule writes about itself, branches and the like.
@@ -112,6 +114,30 @@ impl View {
         self.guard
             .as_ref()
             .is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
+    }
+
+    /// The records that whoever looks may know, on any branch; none for the owner, who may know all.
+    pub(crate) fn scope(&self) -> Result<Option<&dyn Scope>> {
+        let Some(guard) = &self.guard else { return Ok(None) };
+        Ok(Some(guard.known(&self.store)?))
+    }
+
+    /// Where a record stands among those that whoever looks may know: hidden ones take no place.
+    pub(crate) fn place(&self, sequence: u64) -> Result<u64> {
+        Ok(self.scope()?.map_or(sequence, |scope| scope.before(sequence)))
+    }
+
+    /// The records at most `count` places before a record, and those after it, as far as there are.
+    pub(crate) fn beside(&self, sequence: u64, count: u64) -> Result<Vec<u64>> {
+        let place = self.place(sequence)?;
+        let places = place.saturating_sub(count)..=place + count;
+        match &self.guard {
+            None => Ok(places.filter(|&place| place > 0).collect()),
+            Some(guard) => {
+                let known = guard.known(&self.store)?;
+                Ok(places.filter_map(|place| known.at(place)).collect())
+            }
+        }
     }
 
     /// The exact terms that narrow a search to what whoever looks may know; none where it is enough
@@ -177,6 +203,16 @@ impl View {
     pub(crate) fn counting(&self, uri: &Uri) -> Result<Vec<Body>> {
         let Some(head) = self.newest(uri)? else { return Ok(Vec::new()) };
         self.store.counting_with(&self.store.body(head.sequence)?)
+    }
+
+    /// The newest of what counts under exactly this URI that whoever looks may know, an alias
+    /// included: of revisions that contest each other the others speak for one that is hidden.
+    pub(crate) fn known(&self, uri: &Uri) -> Result<Option<Body>> {
+        if self.guard.is_none() {
+            return self.visible(uri);
+        }
+        let counting = self.counting(uri)?;
+        Ok(counting.into_iter().rev().find(|body| self.may_know(&body.record)))
     }
 
     /// Every revision of a URI that this view sees, ascending.

@@ -54,8 +54,7 @@ impl<'a> RawView<'a> {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn known(&self, uri: &Uri) -> Result<Option<Record>> {
-        let visible = self.view.visible(uri)?.map(|body| body.record);
-        Ok(visible.filter(|record| self.view.may_know(record)))
+        Ok(self.view.known(uri)?.map(|body| body.record))
     }
 
     /// The note that the memory keeps under this URI, whoever looks: how often a fact was read.
@@ -77,12 +76,16 @@ impl<'a> RawView<'a> {
         Ok(Some(record).filter(|record| self.view.may_know(record)))
     }
 
-    /// Whether no later revision of its URI is visible. Of revisions that contest each other the
-    /// last one speaks for its URI.
+    /// Whether no later revision of its URI counts that whoever looks may know. Of revisions that
+    /// contest each other the last one speaks for its URI.
     ///
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn is_newest(&self, record: &Record) -> Result<bool> {
+        if self.view.is_guarded() {
+            let newest = self.view.known(&record.uri)?;
+            return Ok(newest.is_some_and(|newest| newest.record.sequence == record.sequence));
+        }
         Ok(self.view.newest(&record.uri)?.is_some_and(|head| head.sequence == record.sequence))
     }
 
@@ -162,7 +165,11 @@ impl<'a> RawView<'a> {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn rarest_terms(&self, query: &Query, filter: &ScanFilter, count: usize) -> Result<Query> {
-        let rarities = self.view.store().searcher()?.rarities(query, &self.within(filter)?)?;
+        let rarities = self.view.store().searcher()?.rarities(
+            query,
+            &self.within(filter)?,
+            self.view.scope()?,
+        )?;
         Ok(query.telling(&rarities, count))
     }
 

@@ -104,7 +104,8 @@ impl<'a> Visibility<'a> {
 impl Filter {
     /// The filter, and what the view sees.
     pub(crate) fn within(&self, view: &View) -> Result<kapsa_index::Filter> {
-        let seqs = if self.kinds.iter().any(|kind| SYSTEM_KINDS.contains(&kind.as_str())) {
+        let is_asked = || self.kinds.iter().any(|kind| SYSTEM_KINDS.contains(&kind.as_str()));
+        let seqs = if !view.is_guarded() && is_asked() {
             Some(view.store().sequences(view.lineage(), Class::Both)?)
         } else {
             view.memories()?.cloned()

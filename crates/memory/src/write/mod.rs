@@ -10,6 +10,7 @@ pub(crate) mod later;
 pub(crate) mod maintain;
 pub(crate) mod options;
 pub(crate) mod pending;
+mod permit;
 pub(crate) mod principal;
 pub(crate) mod purge;
 pub(crate) mod shared;

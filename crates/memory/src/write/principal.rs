@@ -5,22 +5,16 @@
 use std::path::Path;
 
 use super::batch::{Batch, BatchItem};
+use super::permit::{Act, permit};
 use super::transaction::{Transaction, Unpublished};
 use super::writer::Writer;
-use crate::error::{Error, Result, not_found};
-use crate::records::access::{self, Classification, Classified, ClearanceProfile};
+use crate::error::{Error, Result};
+use crate::records::access::{Classification, ClearanceProfile};
 use crate::records::branch;
-use crate::records::codec::Body;
-use crate::records::kinds;
-use crate::records::owned;
 use crate::records::record::NewRecord;
 use crate::records::request::Put;
-use crate::records::uri::{Uri, refuse_reserved};
-use crate::view::View;
+use crate::records::uri::Uri;
 use crate::view::raw::RawView;
-
-/// Kinds of what is known to the owner alone, about principals.
-const OWN_KINDS: [&str; 2] = ["audit", "clearance"];
 
 /// The writer of a capsule as one principal may use it. Made by [`Writer::as_principal`].
 ///
@@ -51,14 +45,21 @@ impl PrincipalWriter {
     /// Writes to the branch `name` from now on.
     ///
     /// # Errors
-    /// `BranchNotFound`, also where the principal may not know of branches; `InvalidOperation`
-    /// when it is archived.
+    /// `BranchNotFound`, also where the principal may not know of branches; `AccessDenied` for the
+    /// branch of a run, which the verbs of runs write to; `InvalidOperation` when it is archived.
     pub fn switch(&mut self, name: &str) -> Result<()> {
+        let name = branch::branch_name(name)?;
         let may_know = self.profile.allows("", Classification::Internal, &[]);
-        if !may_know && branch::branch_name(name)? != branch::MAIN {
-            return Err(Error::BranchNotFound { name: branch::branch_name(name)? });
+        if !may_know && name != branch::MAIN {
+            return Err(Error::BranchNotFound { name });
         }
-        self.writer.switch(name)
+        self.writer.switch(&name)?;
+        if name.starts_with(branch::RUN_PREFIX) {
+            let (principal, what) =
+                (self.profile.principal.clone(), "write to the branch of a run");
+            return Err(Error::AccessDenied { principal, what });
+        }
+        Ok(())
     }
 
     /// As [`Writer::leaves_index`].
@@ -135,15 +136,14 @@ pub struct PrincipalTransaction<'w> {
 }
 
 impl<'w> PrincipalTransaction<'w> {
-    /// Adds a record in the principal's own name.
+    /// Adds a record in the principal's own name. Where it names no domain or no level, those of
+    /// what it takes the place of stay.
     ///
     /// # Errors
-    /// `InvalidRecord`; `AccessDenied`.
+    /// `InvalidRecord`; `AccessDenied`, `FieldDenied`.
     pub fn put(&mut self, record: NewRecord) -> Result<()> {
-        record.check()?;
-        let view = self.transaction.view()?;
-        may_put(self.profile, view, &record)?;
-        may_sign(self.profile, view, None, &record)?;
+        let record = self.transaction.keeping(record)?;
+        self.permitted(Act::Put(&record))?;
         self.transaction.put(record)
     }
 
@@ -152,19 +152,16 @@ impl<'w> PrincipalTransaction<'w> {
     /// its text.
     fn put_again(&mut self, record: NewRecord) -> Result<()> {
         record.check()?;
-        let view = self.transaction.view()?;
-        may_put(self.profile, view, &record)?;
-        may_sign(self.profile, view, record.uri.as_ref(), &record)?;
+        self.permitted(Act::Rewrite(&record))?;
         self.transaction.put(record)
     }
 
-    /// Forgets a URI under which the principal knows everything that counts.
+    /// Forgets a URI under which the principal knows everything that counts, and may change it.
     ///
     /// # Errors
-    /// `UriNotFound`; `AccessDenied` for the memory of another agent.
+    /// `UriNotFound`; `AccessDenied` for the memory of another agent, and outside its clearance.
     pub fn forget(&mut self, uri: &Uri) -> Result<()> {
-        refuse_reserved(uri)?;
-        may_forget(self.profile, self.transaction.view()?, uri)?;
+        self.permitted(Act::Forget(uri))?;
         self.transaction.forget(uri)
     }
 
@@ -172,7 +169,7 @@ impl<'w> PrincipalTransaction<'w> {
     /// hidden from it.
     fn note(&mut self, record: NewRecord) -> Result<()> {
         if let Some(uri) = &record.uri {
-            may_note(self.profile, self.transaction.view()?, uri)?;
+            self.permitted(Act::Note(uri))?;
         }
         self.transaction.note(record)
     }
@@ -180,8 +177,12 @@ impl<'w> PrincipalTransaction<'w> {
     /// As [`Transaction::remove_note`], for the notes that [`PrincipalTransaction::note`] may
     /// write.
     fn remove_note(&mut self, uri: &Uri) -> Result<()> {
-        may_note(self.profile, self.transaction.view()?, uri)?;
+        self.permitted(Act::Note(uri))?;
         self.transaction.remove_note(uri)
+    }
+
+    fn permitted(&mut self, act: Act<'_>) -> Result<()> {
+        permit(self.profile, self.transaction.view()?, act)
     }
 
     /// As [`Transaction::prepare`].
@@ -190,108 +191,5 @@ impl<'w> PrincipalTransaction<'w> {
     /// As there.
     pub fn prepare(self) -> Result<Unpublished<'w>> {
         self.transaction.prepare()
-    }
-}
-
-fn denied<T>(profile: &ClearanceProfile, what: &'static str) -> Result<T> {
-    Err(Error::AccessDenied { principal: profile.principal.clone(), what })
-}
-
-/// Whether a URI is nobody's memory, or that of a principal; an agent's namespaces
-/// (`agent/namespace`) are its own.
-fn is_own(uri: &Uri, principal: &str) -> bool {
-    owned::owner_of(uri).is_none_or(|owner| owner.split('/').next() == Some(principal))
-}
-
-/// Whether a principal may put a record: it must be cleared for its level in its domain, for what
-/// is public as for what is internal; and what the record would replace must be known to it and
-/// spread no less than the new one.
-fn may_put(profile: &ClearanceProfile, view: &View, record: &NewRecord) -> Result<()> {
-    let access = record.access.clone().unwrap_or_default();
-    let mut named = access.named.clone();
-    named.push(profile.principal.clone());
-    if !profile.allows(&record.domain, access.level.max(Classification::Internal), &named) {
-        return denied(profile, "write at this level in this domain");
-    }
-    if OWN_KINDS.contains(&record.kind.as_str()) {
-        return denied(profile, "write what only the owner writes");
-    }
-    let Some(uri) = &record.uri else { return Ok(()) };
-    if access::is_policy(uri) {
-        return denied(profile, "write policies");
-    }
-    if !is_own(uri, &profile.principal) {
-        return denied(profile, "write into the memory of another agent");
-    }
-    let Some(mut there) = view.newest(uri)? else { return Ok(()) };
-    if view.store().record(there.sequence)?.alias.is_some() {
-        let (target, _) = view.look_up(uri)?;
-        let Some(head) = view.newest(&target)? else { return Ok(()) };
-        there = head;
-    }
-    for sequence in there.all() {
-        // Whoever replaces what counts under a name replaces all of it.
-        let there = view.store().record(sequence)?;
-        if there.tombstone {
-            continue;
-        }
-        if !profile.can_access(&there) {
-            return denied(profile, "write under this name");
-        }
-        let widens = access.level == Classification::Restricted
-            && !access.named.iter().all(|name| there.named().contains(name));
-        if there.classification() > access.level
-            || there.classification() == Classification::Restricted && widens
-        {
-            return denied(profile, "let more people read this than now");
-        }
-    }
-    Ok(())
-}
-
-/// Whether a principal may write in this agent's name: its own, or that of whoever wrote the same
-/// words under `uri` before.
-fn may_sign(
-    profile: &ClearanceProfile,
-    view: &View,
-    uri: Option<&Uri>,
-    record: &NewRecord,
-) -> Result<()> {
-    if record.agent.is_empty() || record.agent == profile.principal {
-        return Ok(());
-    }
-    let there = uri.map(|uri| view.visible(uri)).transpose()?.flatten();
-    let repeats =
-        |there: &Body| there.record.agent == record.agent && there.record.text == record.text;
-    if there.is_some_and(|there| repeats(&there)) {
-        return Ok(());
-    }
-    denied(profile, "write in the name of another agent")
-}
-
-/// Whether the fact that a note is about is not hidden from a principal.
-fn may_note(profile: &ClearanceProfile, view: &View, note: &Uri) -> Result<()> {
-    let Some(rest) = note.short().strip_prefix(kinds::ACCESS) else { return Ok(()) };
-    let fact = Uri::parse(&format!("{}{rest}", kinds::FACT))?;
-    let is_hidden = |body: Body| !profile.can_access(&body.record);
-    if view.visible(&fact)?.is_some_and(is_hidden) { Err(not_found(note)) } else { Ok(()) }
-}
-
-/// Whether a principal knows all that counts under this name, and may end it.
-fn may_forget(profile: &ClearanceProfile, view: &View, uri: &Uri) -> Result<()> {
-    let mut counting = view.counting(uri)?;
-    if let Some(alias) = counting.last().and_then(|body| body.record.alias.clone()) {
-        // Whoever may not know what a name stands for does not know of the name.
-        let (target, _) = view.look_up(&alias)?;
-        counting.extend(view.counting(&target)?);
-    }
-    let known = |body: &Body| body.record.alias.is_some() || profile.can_access(&body.record);
-    if counting.is_empty() || !counting.iter().all(known) {
-        return Err(not_found(uri));
-    }
-    if is_own(uri, &profile.principal) {
-        Ok(())
-    } else {
-        denied(profile, "write into the memory of another agent")
     }
 }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use super::pending::Pending;
 use super::writer::Writer;
 use crate::error::{Result, misuse};
+use crate::records::access::Classified;
 use crate::records::codec::Operation;
 use crate::records::record::{KIND_DEFAULT, NewRecord, Record, Source};
 use crate::records::request::{Change, Filter, Put, SourceReport};
@@ -17,7 +18,8 @@ use crate::view::visibility::list;
 const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 
 /// Puts the passages of one document (made by [`crate::document::cut`]): unchanged passages are
-/// skipped, vanished ones forgotten, all in one commit.
+/// skipped, vanished ones forgotten, all in one commit. Where they name no domain or no level, those
+/// of the document stay.
 ///
 /// # Errors
 /// As [`Writer::put`].
@@ -26,7 +28,7 @@ pub fn put_source(
     source: &str,
     passages: Vec<NewRecord>,
 ) -> Result<SourceReport> {
-    passages.iter().try_for_each(NewRecord::check)?;
+    let passages = keeping(writer, source, passages)?;
     let envelope = writer.envelope();
     let view = writer.view()?;
     let mut report = SourceReport::default();
@@ -41,7 +43,8 @@ pub fn put_source(
         }
     }
     let added = changed.len();
-    let vanished = passages_of(view, source)?.into_iter().filter(|uri| !kept.contains(uri));
+    let there = passages_of(view, source)?.into_iter().map(|passage| passage.uri);
+    let vanished = there.filter(|uri| !kept.contains(uri));
     changed.extend(vanished.map(|uri| Pending::bury(Operation::Tombstone, uri, envelope.clone())));
     let mut puts = writer.write(changed)?;
     report.forgotten = puts.split_off(added.min(puts.len()));
@@ -59,11 +62,30 @@ fn unchanged(view: &View, uri: &Uri, passage: &NewRecord) -> Result<Option<u64>>
     Ok(same.then_some(head.sequence))
 }
 
-/// URIs of the visible passages of a source.
-fn passages_of(view: &View, source: &str) -> Result<Vec<Uri>> {
+/// The passages with the domain and level of what each takes the place of, or else of the document,
+/// where they name none.
+fn keeping(writer: &mut Writer, source: &str, passages: Vec<NewRecord>) -> Result<Vec<NewRecord>> {
+    let there = passages_of(writer.view()?, source)?;
+    let widest = there.into_iter().max_by_key(Classified::classification);
+    let mut transaction = writer.transaction();
+    let keeping = |passage: NewRecord| {
+        let mut passage = transaction.keeping(passage)?;
+        if let Some(widest) = &widest {
+            if passage.domain.is_empty() {
+                passage.domain.clone_from(&widest.domain);
+            }
+            passage.access = passage.access.or_else(|| widest.access.clone());
+        }
+        Ok(passage)
+    };
+    passages.into_iter().map(keeping).collect()
+}
+
+/// The visible passages of a source.
+fn passages_of(view: &View, source: &str) -> Result<Vec<Record>> {
     let filter = Filter { sources: vec![source.to_string()], ..Filter::default() };
     let sequences = list(view, &filter, SOURCE_PASSAGES_MAX, true)?;
-    sequences.into_iter().map(|sequence| Ok(view.store().record(sequence)?.uri)).collect()
+    sequences.into_iter().map(|sequence| view.store().record(sequence)).collect()
 }
 
 /// Whether a passage says what the record says. Lineage may have moved; who puts it, and when, does

@@ -14,6 +14,7 @@ use super::gather::{add_derived, detached};
 use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
+use crate::records::access::{Access, Classified};
 use crate::records::codec::{Envelope, Operation};
 use crate::records::kinds;
 use crate::records::record::{Micros, NewRecord};
@@ -53,6 +54,46 @@ impl<'w> Transaction<'w> {
         record.check()?;
         self.pending.push(Pending::put(record, self.writer.envelope()));
         Ok(())
+    }
+
+    /// Adds a record as [`Transaction::put`]. Where it names no domain or no level, those of what it
+    /// takes the place of stay: of revisions that contest each other, those of the highest level.
+    ///
+    /// # Errors
+    /// `InvalidRecord`; what the disk reports.
+    pub fn revise(&mut self, record: NewRecord) -> Result<()> {
+        let record = self.keeping(record)?;
+        self.put(record)
+    }
+
+    /// The record, with the domain and level of what it takes the place of where it names none.
+    pub(super) fn keeping(&mut self, mut record: NewRecord) -> Result<NewRecord> {
+        record.check()?;
+        let is_said = record.access.is_some() && !record.domain.is_empty();
+        let Some(uri) = record.uri.clone().filter(|_| !is_said) else { return Ok(record) };
+        let Some((domain, access)) = self.spread_of(&uri)? else { return Ok(record) };
+        if record.domain.is_empty() {
+            record.domain = domain;
+        }
+        record.access = record.access.or(access);
+        Ok(record)
+    }
+
+    /// Domain and level of what counts under a URI, after what this transaction did to it so far.
+    fn spread_of(&mut self, uri: &Uri) -> Result<Option<(String, Option<Access>)>> {
+        let here = self.pending.iter().rev().find(|pending| pending.is_about(uri));
+        match here.map(|pending| &pending.what) {
+            Some(What::Put(record)) => {
+                return Ok(Some((record.domain.clone(), record.access.clone())));
+            }
+            Some(_) => return Ok(None),
+            None => {}
+        }
+        let view = self.view()?;
+        let (target, _) = view.look_up(uri)?;
+        let counting = view.counting(&target)?.into_iter().map(|body| body.record);
+        let widest = counting.max_by_key(Classified::classification);
+        Ok(widest.map(|record| (record.domain, record.access)))
     }
 
     /// Forgets a URI: a tombstone; history stays.

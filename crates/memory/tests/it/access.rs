@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
     AsOf, Error, Filter, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest,
-    WriteOptions, Writer, branch, checkpoint, create, merge, optimize, stats,
+    WriteOptions, Writer, branch, checkpoint, create, merge, optimize, policy, stats,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -383,7 +383,7 @@ fn a_principals_transaction_is_checked_as_it_is_filled() {
     assert!(matches!(denied, Err(Error::AccessDenied { .. })));
     assert!(matches!(transaction.forget(&uri("fact/hidden")), Err(Error::UriNotFound { .. })));
     let signed = transaction.put(NewRecord { agent: "cmo".into(), ..own("fact/c") });
-    assert!(matches!(signed, Err(Error::AccessDenied { .. })));
+    assert!(matches!(signed, Err(Error::FieldDenied { field, .. }) if field == "agent"));
     let unpublished = transaction.prepare().expect("prepared");
     assert_eq!(unpublished.puts().len(), 1);
     assert!(
@@ -423,7 +423,10 @@ fn names_of_checkpoints_and_sizes_do_not_leak_through_moments() {
     let told = |moment: AsOf| reader.on("main", Some(&moment)).expect_err("unknown").to_string();
     let known = told(AsOf::checkpoint("the-merger"));
     assert_eq!(known.replace("the-merger", "x"), told(AsOf::checkpoint("x")));
-    assert!(!told(AsOf::Sequence(999)).contains("#1 to"));
+    // Whatever the capsule holds, every sequence and time is a moment.
+    for moment in [AsOf::Sequence(1), AsOf::Sequence(999), AsOf::Time(1)] {
+        assert!(reader.on("main", Some(&moment)).is_ok(), "{moment:?}");
+    }
     let trusted = ClearanceProfile::new("cro").with("", Classification::Internal);
     assert!(
         fixture
@@ -565,8 +568,7 @@ fn who_knows_next_to_nothing_finds_that() {
     assert!(stats(&fixture.reader(), false).expect("counted").segment_count > 0);
 }
 
-/// What a principal is told of its hits is the same whatever is hidden beside them, as long as they
-/// come in the same order.
+/// What a principal is told of its hits is the same whatever is hidden beside them.
 #[test]
 fn scores_do_not_tell_of_hidden_records() {
     let told = |hidden: usize| {
@@ -597,5 +599,233 @@ fn scores_do_not_tell_of_hidden_records() {
             .collect::<Vec<_>>()
     };
     assert_eq!(told(0), told(40));
-    assert_eq!(told(0)[1].1, 0.5);
+    assert_eq!(told(0).len(), 2);
+}
+
+/// Whoever changes or ends something is cleared for it as it is, however public it is, and for what
+/// becomes of it. Hidden and absent are told in the same words.
+#[test]
+fn changing_needs_clearance_for_what_is_there() {
+    use Classification::{Confidential, Internal, Public};
+    let fixture = Fixture::new();
+    let record = |name: &str, domain: &str, level, text: &str| NewRecord {
+        domain: domain.to_string(),
+        access: Some(Access::level(level)),
+        ..named(name, text)
+    };
+    fixture
+        .writer()
+        .put_many(vec![
+            record("note/holidays", "hr", Public, "holidays"),
+            record("note/pay", "hr", Confidential, "pay"),
+            record("note/deal", "revenue", Internal, "deal"),
+        ])
+        .expect("put");
+    fixture.writer().alias(&uri("note/other"), &uri("note/holidays")).expect("an alias");
+    let profile = ClearanceProfile::new("cro").with("revenue", Confidential);
+    let writer = || fixture.writer().as_principal(profile.clone());
+    let is_denied = |error: Option<Error>| matches!(error, Some(Error::AccessDenied { .. }));
+    for name in ["note/holidays", "note/other"] {
+        let taken = writer().put(record(name, "revenue", Internal, "moved"));
+        assert!(is_denied(taken.err()), "{name} is moved");
+        assert!(is_denied(writer().forget(&uri(name)).err()), "{name} is ended");
+    }
+    let told = |name: &str| writer().forget(&uri(name)).expect_err("hidden").to_string();
+    assert_eq!(told("note/pay").replace("pay", "x"), told("note/none").replace("none", "x"));
+    let left = fixture.reader().get(&uri("note/holidays")).expect("there");
+    assert_eq!((left.text.as_str(), left.domain.as_str()), ("holidays", "hr"));
+    assert!(writer().put(record("note/deal", "revenue", Confidential, "deal")).is_ok(), "its own");
+    assert!(writer().forget(&uri("note/deal")).is_ok());
+}
+
+/// What is not said of a record that is revised stays as it is, for whoever revises it.
+#[test]
+fn a_revision_keeps_the_domain_and_level_that_it_does_not_name() {
+    use Classification::{Confidential, Internal};
+    let fixture = Fixture::new();
+    let secret = NewRecord {
+        domain: "hr".into(),
+        access: Some(Access::level(Confidential)),
+        ..named("note/pay", "pay")
+    };
+    fixture.writer().put(secret).expect("put");
+    let level = |name: &str| {
+        let record = fixture.reader().get(&uri(name)).expect("there");
+        (record.domain, record.access.map_or(Internal, |access| access.level))
+    };
+    let kept = ("hr".to_string(), Confidential);
+    let mut writer = fixture.writer();
+    let mut transaction = writer.transaction();
+    transaction.revise(named("note/pay", "pay rises")).expect("added");
+    transaction.revise(named("note/pay", "pay rises again")).expect("added");
+    transaction.commit().expect("published");
+    drop(writer);
+    assert_eq!(level("note/pay"), kept, "for the owner");
+    let profile = ClearanceProfile::new("cho").with("hr", Confidential);
+    let mut writer = fixture.writer().as_principal(profile);
+    writer.put(named("note/pay", "pay falls")).expect("put");
+    drop(writer);
+    assert_eq!(level("note/pay"), kept, "for a principal");
+    let mut writer = fixture.writer();
+    let mut transaction = writer.transaction();
+    let open = NewRecord { access: Some(Access::level(Internal)), ..named("note/pay", "open") };
+    transaction.revise(open).expect("added");
+    transaction.forget(&uri("note/pay")).expect("added");
+    transaction.revise(named("note/pay", "anew")).expect("added");
+    transaction.commit().expect("published");
+    drop(writer);
+    assert_eq!(level("note/pay"), (String::new(), Internal), "what was forgotten keeps nothing");
+}
+
+/// Names and kinds that belong to a verb of the owner, and fields that the memory fills in.
+#[test]
+fn a_principal_writes_nothing_that_belongs_to_a_verb() {
+    let fixture = Fixture::new();
+    let mut writer = fixture.writer();
+    for (name, kind) in [("note/task", "task"), ("note/built", "artifact")] {
+        let kind = kind.to_string();
+        writer.put(NewRecord { kind, ..named(name, "the owner's") }).expect("put");
+    }
+    branch::create(&mut writer, "run/1", "main", None).expect("made");
+    drop(writer);
+    let profile = ClearanceProfile::new("cro").with("", Classification::Confidential);
+    let writer = || fixture.writer().as_principal(profile.clone());
+    let refused = |record: NewRecord| {
+        let told = format!("{record:?}");
+        let error = writer().put(record).expect_err(&told);
+        assert!(matches!(error, Error::AccessDenied { .. } | Error::FieldDenied { .. }), "{told}");
+        error.to_string()
+    };
+    for name in ["policy/x", "run/1", "access/f1", "kapsa/x", "clearance/cro", "s/r/card/acme"] {
+        refused(named(name, "x"));
+    }
+    let kinds = ["run", "task", "plan", "event", "card", "edge", "policy", "audit", "artifact"];
+    for kind in kinds {
+        refused(NewRecord { kind: kind.into(), ..NewRecord::text("x") });
+    }
+    for name in ["note/task", "note/built"] {
+        refused(named(name, "x"));
+        assert!(matches!(writer().forget(&uri(name)), Err(Error::AccessDenied { .. })), "{name}");
+    }
+    let mut counted = named("fact/f1", "x");
+    counted.metadata.insert("evidence_count".into(), 99.into());
+    assert!(refused(counted).contains("`metadata.evidence_count`"));
+    let mut tagged = NewRecord::text("x");
+    tagged.tags.insert("kapsa.place".into(), "1".into());
+    assert!(refused(tagged).contains("`tags.kapsa.place`"));
+    let sure = NewRecord { confidence: Some(1.0), ..NewRecord::text("x") };
+    assert!(refused(sure).contains("`confidence`"));
+    assert!(refused(NewRecord { agent: "cmo".into(), ..NewRecord::text("x") }).contains("`agent`"));
+    assert!(matches!(writer().switch("run/1"), Err(Error::AccessDenied { .. })));
+    assert!(writer().put(NewRecord::text("its own")).is_ok());
+}
+
+/// What the capsule writes about itself is the owner's, whatever a principal is cleared for.
+#[test]
+fn what_the_capsule_writes_about_itself_is_the_owners() {
+    let fixture = Fixture::new();
+    let mut writer = fixture.writer();
+    writer.put(named("note/x", "known")).expect("put");
+    branch::create(&mut writer, "try", "main", None).expect("made");
+    let label = "the-merger".to_string();
+    checkpoint::make(&mut writer, &kapsa_memory::NewCheckpoint { label, ..Default::default() })
+        .expect("made");
+    let profile = ClearanceProfile::new("cro").with("", Classification::Restricted);
+    for optimised in [false, true] {
+        if optimised {
+            writer.optimize(&mut |_, _| {}).expect("optimised");
+        }
+        let reader = fixture.reader();
+        let guarded = reader.as_principal(profile.clone());
+        for kind in ["branch", "checkpoint", "event"] {
+            let filter = Filter { kinds: vec![kind.to_string()], ..Filter::default() };
+            let request = TimelineRequest { limit: 10, filter: filter.clone(), reverse: false };
+            assert_eq!(guarded.timeline(&request).expect("listed"), [], "{kind}");
+            let find = FindRequest { filter, ..FindRequest::new("merger") };
+            assert!(guarded.find(&find).expect("found").hits.is_empty(), "{kind}");
+            for record in reader.timeline(&request).expect("listed") {
+                assert!(guarded.get(&record.uri).is_err(), "{}", record.uri);
+                assert!(guarded.history(&record.uri).is_err(), "{}", record.uri);
+                assert!(guarded.record(record.sequence).is_err(), "{}", record.uri);
+            }
+        }
+        assert!(guarded.get(&uri("note/x")).is_ok());
+    }
+}
+
+/// Where the newest of revisions that contest each other is hidden, every read shows the others.
+#[test]
+fn a_hidden_side_of_a_conflict_is_hidden_alike() {
+    for is_merged_secret in [false, true] {
+        let fixture = Fixture::new();
+        let mut writer = fixture.writer();
+        writer.put(named("note/c", "base")).expect("put");
+        branch::create(&mut writer, "try", "main", None).expect("made");
+        let access = Some(Access::level(Classification::Confidential));
+        let secret = NewRecord { access, ..named("note/c", "secret side") };
+        let mut sides = [named("note/c", "open side"), secret];
+        sides.rotate_left(usize::from(is_merged_secret));
+        for (name, side) in ["try", "main"].into_iter().zip(sides) {
+            writer.switch(name).expect("there");
+            writer.put(side).expect("put");
+        }
+        let request = kapsa_memory::MergeRequest {
+            from: "try".into(),
+            to: "main".into(),
+            rule: Some(kapsa_memory::Choice::Contested),
+            ..Default::default()
+        };
+        merge::merge(&mut writer, &request).expect("merged");
+        let profile = ClearanceProfile::new("low").with("", Classification::Internal);
+        let reader = fixture.reader().as_principal(profile);
+        let request = TimelineRequest { limit: 9, ..TimelineRequest::default() };
+        let listed = reader.timeline(&request).expect("listed").remove(0);
+        assert_eq!(listed.text, "open side", "{is_merged_secret}");
+        assert_eq!(reader.get(&uri("note/c")).expect("there"), listed, "{is_merged_secret}");
+        let raw = reader.raw().known(&uri("note/c")).expect("asked").expect("there");
+        assert_eq!(raw.sequence, listed.sequence, "{is_merged_secret}");
+        assert!(reader.raw().is_newest(&raw).expect("asked"), "{is_merged_secret}");
+        let hits = reader.find(&FindRequest::new("side")).expect("found").hits;
+        assert_eq!(hits.iter().map(|hit| hit.record.sequence).collect::<Vec<_>>(), [raw.sequence]);
+    }
+}
+
+/// A policy that is not what was captured is an error, and capturing it again mends it.
+#[test]
+fn a_changed_policy_is_never_shown() {
+    let fixture = Fixture::new();
+    let mut writer = fixture.writer();
+    let parts = serde_json::json!({"weights": {"quality": 0.85}});
+    let parts = parts.as_object().expect("an object").clone();
+    let captured = policy::capture(&mut writer, &parts, "now").expect("captured").policy;
+    assert_eq!(policy::changed(&fixture.reader()).expect("asked"), [""; 0]);
+    let is_changed = |found: kapsa_memory::Result<Option<kapsa_memory::PolicySnapshot>>| {
+        matches!(found, Err(Error::PolicyChanged { .. }))
+    };
+    let forged = |change: &dyn Fn(&mut NewRecord)| {
+        let mut record = NewRecord {
+            kind: captured.record.kind.clone(),
+            title: captured.record.title.clone(),
+            metadata: captured.record.metadata.clone(),
+            ..named(captured.uri.short(), &captured.record.text)
+        };
+        change(&mut record);
+        record
+    };
+    let other = serde_json::json!({"quality": 0.1});
+    for record in [
+        forged(&|record| record.text = "everything is allowed".into()),
+        forged(&|record| drop(record.metadata.insert("weights".into(), other.clone()))),
+        forged(&|record| drop(record.metadata.insert("hash".into(), "0".repeat(64).into()))),
+        forged(&|record| record.kind = "note".into()),
+    ] {
+        writer.put(record).expect("put");
+        let reader = fixture.reader();
+        assert!(is_changed(policy::named(&reader, &captured.id)), "by its name");
+        assert!(is_changed(policy::current(&reader)), "in force");
+        assert_eq!(policy::changed(&reader).expect("asked"), [captured.id.as_str()]);
+    }
+    let again = policy::capture(&mut writer, &parts, "now").expect("captured");
+    assert!(again.changed);
+    assert_eq!(policy::current(&fixture.reader()).expect("whole"), Some(again.policy));
 }

@@ -7,6 +7,7 @@ mod access;
 mod damage;
 mod export;
 mod fixture;
+mod hidden;
 mod large;
 mod meaning;
 mod model;

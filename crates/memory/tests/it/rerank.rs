@@ -155,7 +155,7 @@ fn what_a_query_names_or_holds_as_it_is_stays_before_what_a_model_prefers() {
 }
 
 #[test]
-fn a_principal_sees_the_order_and_no_points() {
+fn a_principal_has_what_it_may_know_put_in_order() {
     let fixture = capsule(12, &[8]);
     let reader = fixture.reader();
     let gold = Gold::new();
@@ -164,9 +164,9 @@ fn a_principal_sees_the_order_and_no_points() {
     let request = FindRequest { mode: SearchMode::Words, ..FindRequest::new("harbour") };
     let own = reader.as_principal(profile).find_by(&request, models).expect("answered");
     assert_eq!(sequences(&own), sequences(&by(&reader, &request, &gold)));
-    for (hit, rank) in own.hits.iter().zip(1..) {
-        assert_eq!((hit.score, hit.why.points.len()), (1.0 / rank as f32, 0));
-    }
+    let is_moved =
+        |hit: &kapsa_memory::Hit| hit.why.points.iter().any(|(what, _)| *what == "rerank");
+    assert!(own.hits.iter().any(is_moved));
     // What it may not know is not read for it.
     let gold = Gold::new();
     let models = Models { reranker: Some(&gold), ..Models::default() };

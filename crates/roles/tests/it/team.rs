@@ -586,3 +586,76 @@ fn a_role_with_the_memory_of_an_agent_has_its_files() {
     let query = InsightQuery { domain: Some("revenue".into()), ..memory.insight_query() };
     assert_eq!(memory.recall_insights(&query).expect("recalled").len(), 2);
 }
+
+/// Of a role and its memory the one that is cleared for less decides, however they come together.
+#[test]
+fn a_role_is_cleared_for_no_more_than_its_memory() {
+    let wide = ClearanceProfile::new("cro")
+        .with("revenue", Classification::Restricted)
+        .with("hr", Classification::Confidential);
+    let narrow = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
+    for (role, memory) in [(&wide, &narrow), (&narrow, &wide)] {
+        let team = TeamMemories::new(clock);
+        let secret = fact("f1", "Acme pays late", Classification::Confidential);
+        team.workspace().store_fact(&secret).unwrap();
+        let builder = || Role::builder("cro", clock).clearance(role.clone());
+        let built = builder().memory(Arc::new(team.agent(memory))).build().unwrap();
+        let given = team.agent(memory);
+        let factory = move |_: &str, _: &ClearanceProfile| Ok(Arc::new(given.clone()) as _);
+        let shared = Shared { memories: Some(Arc::new(factory)), ..Shared::default() };
+        let equipped = RoleRuntime::new([builder().build().unwrap()], &shared).unwrap();
+        for role in [&built, equipped.role("cro").unwrap()] {
+            assert_eq!(role.clearance(), narrow);
+            let memory = role.agent_memory().expect("it has one");
+            assert_eq!(memory.clearance(), &narrow);
+            let scope = kapsa_agents::Scope::default();
+            let told = memory.context(&scope, &kapsa_agents::ContextOptions::default()).unwrap();
+            assert!(!told.text().contains("pays late"), "{}", told.text());
+        }
+    }
+    let unsaid = Role::builder("cro", clock);
+    let memory = Arc::new(TeamMemories::new(clock).agent(&narrow));
+    assert_eq!(unsaid.memory(memory).build().unwrap().clearance(), narrow, "its memory says it");
+}
+
+/// What a role writes by itself is within its clearance, whichever way it writes.
+#[test]
+fn a_role_writes_within_its_clearance() {
+    each(|team| {
+        let profile = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
+        let memory = Arc::new(team().agent(&profile));
+        let write = |id: &str, arguments: serde_json::Value| call(id, "memory_write", arguments);
+        let model = ScriptedModel::new()
+            .then(write("1", json!({"content": "FORGED", "domain": "hr"})))
+            .then(write("2", json!({"content": "unnamed"})))
+            .then(ChatReply::text("done"));
+        let tools = kapsa_roles::memory_tools(&memory, clock);
+        let node = agent_node("tell", "Tell hr", tools)
+            .scope(MemoryScope::new().domain(Text::fixed("hr")));
+        let role = Role::builder("cro", clock)
+            .operator(Operator::new("o", [node]).unwrap())
+            .model(Arc::new(model))
+            .memory(Arc::clone(&memory) as _)
+            .build()
+            .unwrap();
+        block_on(role.operator("o").unwrap().run("tell", &mut state(json!({})))).unwrap();
+        let insights = memory.recall_insights(&InsightQuery::of("")).unwrap();
+        let kept: Vec<_> = insights.iter().map(|one| (&*one.content, &*one.domain)).collect();
+        assert_eq!(kept, [("unnamed", "revenue")]);
+        let episodes = memory.recall_episodes(&memory.episode_query()).unwrap();
+        let kept = (episodes[0].domain.as_str(), episodes[0].classification);
+        assert_eq!(kept, ("hr", Classification::Restricted), "nobody else reads it there");
+        let files = role.memory_fs().expect("files");
+        assert!(files.write("/knowledge/hr/x", "FORGED").is_err());
+        assert!(files.write("/knowledge/revenue/x", "its own").is_ok());
+        for domain in ["hr", ""] {
+            let insight = Insight::new(format!("i{domain}"), "cro", "FORGED", NOW);
+            memory.store_insight(Insight { domain: domain.into(), ..insight }).unwrap();
+            let insight = memory.insight(&format!("i{domain}")).unwrap().expect("there");
+            let denied = memory.publish(&[insight], None).expect_err("not its domain");
+            assert!(matches!(denied, kapsa_memory::Error::AccessDenied { .. }), "{denied}");
+        }
+        let none = team().agent(&ClearanceProfile::new("x")).bound();
+        assert!(none.may_write("", Classification::Public).is_err());
+    });
+}

@@ -13,7 +13,7 @@ use crate::state::refuse_archived;
 use crate::steps::{Finish, MergedInto};
 
 use kapsa_memory::Reader;
-use kapsa_memory::branch::{self, Branch, MAIN, RUN_PREFIX};
+use kapsa_memory::branch::{self, MAIN, RUN_PREFIX};
 use kapsa_memory::merge::{self, MergeRequest, MergeResult, Mode, Selector};
 use kapsa_memory::{BranchId, NewRecord};
 use kapsa_memory::{Error, Result};
@@ -198,10 +198,10 @@ impl Layout for Branches {
             let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else {
                 continue;
             };
-            if !runs.contains(&id) && runs.len() == runs_max {
-                continue;
-            }
             if !runs.contains(&id) {
+                if runs.len() == runs_max || !is_run(&reader, &id)? {
+                    continue;
+                }
                 runs.push(id.clone());
             }
             all.push(RunBranch { run: id, task, id: branch.id });
@@ -213,11 +213,14 @@ impl Layout for Branches {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else {
             return Ok(Vec::new());
         };
-        let named = |branch: Branch| {
-            Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id))
-        };
-        let runs = branch::list(&reader)?.into_iter().filter_map(named);
-        Ok(runs.map(|(run, id)| (run, Ok(reader.only([id])))).collect())
+        let mut runs = Vec::new();
+        for branch in branch::list(&reader)? {
+            let Some((run, None)) = parts(&branch.name) else { continue };
+            if is_run(&reader, &run)? {
+                runs.push((run, Ok(reader.only([branch.id]))));
+            }
+        }
+        Ok(runs)
     }
 
     fn merge_task(
@@ -240,6 +243,14 @@ impl Layout for Branches {
         let branches = tasks.iter().map(|task| task.branch(run)).chain([run.branch()]).collect();
         branch::archive_all(&mut writer, branches, record)
     }
+}
+
+/// Whether the branch of a run holds the run's record. One without was made by hand, or by a start
+/// that was cut short.
+fn is_run(reader: &Reader, run: &RunId) -> Result<bool> {
+    let Some(id) = reader.raw().find_branch(&run.branch())? else { return Ok(false) };
+    let record = reader.only([id]).raw().known(&records::run_uri(run)?)?;
+    Ok(record.is_some_and(|record| record.kind == records::RUN))
 }
 
 /// The run and the task that a branch is of; none when it is of no run, or of something else below
