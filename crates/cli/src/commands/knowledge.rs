@@ -119,7 +119,14 @@ fn list_policies(app: &mut App) -> Result<()> {
     let mut records =
         reader.timeline(&TimelineRequest { filter, limit: POLICIES_MAX + 1, reverse: false })?;
     let more = wire::cut(&mut records, POLICIES_MAX);
-    let current = policy::current(&reader)?.map(|policy| policy.id);
+    let current = match policy::current(&reader) {
+        // The list is how one finds out what there is to compare it with.
+        Err(error @ Error::PolicyChanged { .. }) => {
+            app.out.warn("policy_changed", &error.to_string());
+            None
+        }
+        found => found?.map(|policy| policy.id),
+    };
     let policies: Vec<_> =
         records.iter().map(|record| PolicyLineOut::of(record, current.as_deref())).collect();
     if app.out.is_json() {
