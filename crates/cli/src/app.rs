@@ -260,7 +260,12 @@ impl App {
     }
 
     /// Refuses a field that a principal gave and that is not its to fill in.
-    pub(crate) fn refuse_field(&self, field: &str, is_given: bool, why: &'static str) -> Result<()> {
+    pub(crate) fn refuse_field(
+        &self,
+        field: &str,
+        is_given: bool,
+        why: &'static str,
+    ) -> Result<()> {
         match self.principal() {
             Some(principal) if is_given => {
                 let (principal, field) = (principal.to_string(), field.to_string());

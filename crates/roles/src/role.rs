@@ -187,10 +187,7 @@ impl Role {
     #[must_use]
     pub fn clearance(&self) -> ClearanceProfile {
         let of_memory = || self.agent_memory().map(|memory| memory.clearance().clone());
-        self.clearance
-            .clone()
-            .or_else(of_memory)
-            .unwrap_or_else(|| ClearanceProfile::new(&self.id))
+        self.clearance.clone().or_else(of_memory).unwrap_or_else(|| ClearanceProfile::new(&self.id))
     }
 
     /// Its memory.

@@ -64,11 +64,7 @@ fn unchanged(view: &View, uri: &Uri, passage: &NewRecord) -> Result<Option<u64>>
 
 /// The passages with the domain and level of what each takes the place of, or else of the document,
 /// where they name none.
-fn keeping(
-    writer: &mut Writer,
-    source: &str,
-    passages: Vec<NewRecord>,
-) -> Result<Vec<NewRecord>> {
+fn keeping(writer: &mut Writer, source: &str, passages: Vec<NewRecord>) -> Result<Vec<NewRecord>> {
     let there = passages_of(writer.view()?, source)?;
     let widest = there.into_iter().max_by_key(Classified::classification);
     let mut transaction = writer.transaction();
