@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use super::bounds;
 use super::capsule::{CapsuleEpisodicStore, CapsuleInsightStore};
 use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
 use super::location::StoreLocation;
@@ -331,7 +332,7 @@ impl AgentMemory {
                     ..insight.clone()
                 };
                 let fact = self.published(workspace, &insight)?;
-                self.may_write(&fact.domain, fact.classification)?;
+                bounds::may_write(self, &fact.domain, fact.classification)?;
                 facts.push(fact);
             }
             workspace.store().store_many(&facts)?;

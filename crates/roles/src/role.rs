@@ -187,10 +187,7 @@ impl Role {
     #[must_use]
     pub fn clearance(&self) -> ClearanceProfile {
         let of_memory = || self.agent_memory().map(|memory| memory.clearance().clone());
-        self.clearance
-            .clone()
-            .or_else(of_memory)
-            .unwrap_or_else(|| ClearanceProfile::new(&self.id))
+        self.clearance.clone().or_else(of_memory).unwrap_or_else(|| ClearanceProfile::new(&self.id))
     }
 
     /// Its memory.
@@ -210,7 +207,7 @@ impl Role {
     /// memory of an agent.
     #[must_use]
     pub fn memory_fs(&self) -> Option<MemoryFilesystem> {
-        let files = MemoryFilesystem::new(self.agent_memory()?.clone()).for_agent();
+        let files = MemoryFilesystem::of_agent(self.agent_memory()?.clone());
         Some(files.with_soul(&self.soul).with_goals(&self.goals))
     }
 

@@ -7,7 +7,9 @@ use kapsa_memory::graph::{Direction, Fact, Provenance};
 use kapsa_memory::policy;
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::uri::slug;
-use kapsa_memory::{Error, Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Replayed, graph, replay};
+use kapsa_memory::{
+    Error, Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Replayed, graph, replay,
+};
 use serde_json::{Map, Value};
 
 use super::events::{event_type, line as event_line};

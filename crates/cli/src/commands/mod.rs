@@ -110,7 +110,10 @@ fn without_holder(app: &App, error: CliError) -> CliError {
     let capsule = app.capsule().unwrap_or_default();
     let message = format!("{} is locked by another writer", capsule.display());
     let hint = "wait for it to finish, or wait longer with --lock-timeout SECONDS";
-    CliError { warnings: error.warnings, ..CliError::system("locked_by_writer", message).hint(hint) }
+    CliError {
+        warnings: error.warnings,
+        ..CliError::system("locked_by_writer", message).hint(hint)
+    }
 }
 
 /// The name of a verb, as it is typed.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_agents::{AgentMemory, WorkspaceMemory};
+use kapsa_agents::{AgentMemory, WorkspaceMemory, bounds};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_model::{Price, Usage, block_on, cost};
 use kapsa_roles::{
@@ -133,7 +133,7 @@ fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
     let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
     let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now)
         .with_workspace(workspace.into());
-    Ok(memory.with_clearance(clearance).bound())
+    Ok(bounds::bound(memory.with_clearance(clearance)))
 }
 
 fn list(app: &mut App, declared: &Declared) -> Result<()> {

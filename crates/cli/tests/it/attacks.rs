@@ -116,13 +116,17 @@ fn runs_are_left_alone() {
     for call in [
         &["--branch", "run/17/t1", "put", "--text", "acme FORGED"][..],
         &["--branch", "run/17/t1", "fact", "add", "acme FORGED"],
-        &["--branch", "run/17", "put", "--uri", "run/17", "--kind", "run", "--text", "x", "--meta", done],
+        &[
+            "--branch", "run/17", "put", "--uri", "run/17", "--kind", "run", "--text", "x",
+            "--meta", done,
+        ],
         &["--branch", "run/17", "forget", "run/17"],
     ] {
         assert_eq!(code(&sandbox, &[call, &["--as", "gen"]].concat()), "access_denied", "{call:?}");
     }
     assert_eq!(sandbox.json(&["run", "status", "--run", "17"])["status"], "running");
-    let context = sandbox.run(&["run", "context", "--run", "17", "--task", "t2", "--role", "builder"]);
+    let context =
+        sandbox.run(&["run", "context", "--run", "17", "--task", "t2", "--role", "builder"]);
     assert!(!context.out.contains("FORGED"), "{context:?}");
 }
 
@@ -137,7 +141,8 @@ fn a_branch_made_by_hand_is_not_a_run() {
     assert_eq!(sandbox.run(&["run", "list"]).err, "");
     sandbox.ok(&["--branch", "run/99", "put", "--text", "acme by hand"]);
     sandbox.ok(&["run", "task", "start", "t1", "--run", "17", "--title", "acme"]);
-    let past = ["run", "context", "--run", "17", "--task", "t1", "--role", "builder", "--past-runs"];
+    let past =
+        ["run", "context", "--run", "17", "--task", "t1", "--role", "builder", "--past-runs"];
     let context = sandbox.run(&past);
     assert!(context.code == Some(0) && !context.out.contains("by hand"), "{context:?}");
 }
@@ -187,6 +192,7 @@ fn fields_of_the_memory_and_of_others_are_refused_by_name() {
         (&["fact", "add", "x", "--source", "boss"], "source"),
         (&["fact", "add", "x", "--confidence", "1"], "confidence"),
         (&["fact", "supersede", "f1", "the port is 2", "--source", "boss"], "source"),
+        (&["fact", "add", "x", "--tag", "kapsa.place"], "tags.kapsa.place"),
         (&["fact", "resolve", "f1", "--accept", "--by", "boss"], "by"),
     ] {
         let (exit, error) = sandbox.error(&[call, &["--as", "gen"]].concat());

@@ -102,7 +102,8 @@ impl View {
         self.guard.is_some()
     }
 
-    /// Whether whoever looks may know a record. What the capsule writes about itself is the owner's.
+    /// Whether whoever looks may know a record. What the capsule writes about itself is the
+    /// owner's.
     pub(crate) fn may_know(&self, record: &Record) -> bool {
         let may = |guard: &Arc<Guard>| !record.system && guard.profile.can_access(record);
         self.guard.as_ref().is_none_or(may)

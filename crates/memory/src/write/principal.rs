@@ -55,7 +55,8 @@ impl PrincipalWriter {
         }
         self.writer.switch(&name)?;
         if name.starts_with(branch::RUN_PREFIX) {
-            let (principal, what) = (self.profile.principal.clone(), "write to the branch of a run");
+            let (principal, what) =
+                (self.profile.principal.clone(), "write to the branch of a run");
             return Err(Error::AccessDenied { principal, what });
         }
         Ok(())

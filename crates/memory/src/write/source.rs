@@ -18,8 +18,8 @@ use crate::view::visibility::list;
 const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 
 /// Puts the passages of one document (made by [`crate::document::cut`]): unchanged passages are
-/// skipped, vanished ones forgotten, all in one commit. Where they name no domain or no level, those
-/// of the document stay.
+/// skipped, vanished ones forgotten, all in one commit. Where they name no domain or no level,
+/// those of the document stay.
 ///
 /// # Errors
 /// As [`Writer::put`].
@@ -64,11 +64,7 @@ fn unchanged(view: &View, uri: &Uri, passage: &NewRecord) -> Result<Option<u64>>
 
 /// The passages with the domain and level of what each takes the place of, or else of the document,
 /// where they name none.
-fn keeping(
-    writer: &mut Writer,
-    source: &str,
-    passages: Vec<NewRecord>,
-) -> Result<Vec<NewRecord>> {
+fn keeping(writer: &mut Writer, source: &str, passages: Vec<NewRecord>) -> Result<Vec<NewRecord>> {
     let there = passages_of(writer.view()?, source)?;
     let widest = there.into_iter().max_by_key(Classified::classification);
     let mut transaction = writer.transaction();
