@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_agents::{AgentMemory, WorkspaceMemory, bounds};
+use kapsa_agents::{AgentMemory, InsightQuery, WorkspaceMemory, bounds};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_model::{Price, Usage, block_on, cost};
 use kapsa_roles::{
@@ -79,7 +79,14 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
             let acting = Acting::begin(app, declared, &args.role.id, &asking)?;
             let published = acting.memory.publish_to_workspace(args.min_confidence)?;
             published_done(app, &published);
+            let left_out = acting.left_out(args.min_confidence, published.len())?;
             acting.end(app);
+            if left_out > 0 {
+                let many = counted(left_out, "insight");
+                let message =
+                    format!("left out {many} of domains that {} may not write to", args.role.id);
+                app.out.warn("left_out", &message);
+            }
             tell_published(app, &published)
         }
     }
@@ -116,6 +123,13 @@ impl Acting {
 
     fn role(&self) -> Result<&Role> {
         self.runtime.role(&self.id).map_err(failed)
+    }
+
+    /// How many insights were not published that are sure enough.
+    fn left_out(&self, confidence_min: f64, published: usize) -> Result<u64> {
+        let query =
+            InsightQuery { confidence_min, limit: usize::MAX, ..self.memory.insight_query() };
+        Ok(self.memory.recall_insights(&query)?.len().saturating_sub(published) as u64)
     }
 
     fn cost(&self, usage: Usage) -> Option<f64> {
