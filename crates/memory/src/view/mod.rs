@@ -104,7 +104,7 @@ impl View {
         self.guard.is_some()
     }
 
-    /// Whether whoever looks may know a record. What the capsule writes about itself is the owner's.
+    /// Whether whoever looks may know a record. The capsule's own are the owner's.
     pub(crate) fn may_know(&self, record: &Record) -> bool {
         let may = |guard: &Arc<Guard>| !record.system && guard.profile.can_access(record);
         self.guard.as_ref().is_none_or(may)
@@ -117,7 +117,7 @@ impl View {
             .is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
     }
 
-    /// The records that whoever looks may know, on any branch; none for the owner, who may know all.
+    /// The records that whoever looks may know, on any branch; none for the owner: all.
     pub(crate) fn scope(&self) -> Result<Option<&KnownRecords>> {
         self.guard.as_ref().map(|guard| guard.known(&self.store)).transpose()
     }
