@@ -17,7 +17,7 @@
 )]
 
 mod acting;
-mod bounds;
+pub mod bounds;
 mod capsule;
 mod compare;
 mod context;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use super::bounds;
 use super::capsule::{CapsuleEpisodicStore, CapsuleInsightStore};
 use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
 use super::location::StoreLocation;
@@ -294,7 +295,8 @@ impl AgentMemory {
     /// Publishes to the team every insight that still counts and is at least so sure, and returns
     /// the facts. A fact may spread as far as what it was learned from and no further: it has the
     /// level of the insight, or the higher one that it had. When that is restricted, it names the
-    /// agent. Published again, a fact keeps what has become of it in the team.
+    /// agent. Published again, a fact keeps what has become of it in the team. What the agent may
+    /// not write ([`bounds::may_write`]) is left out.
     ///
     /// Its id is `pub_` and that of the insight; where another source has that, the agent's id
     /// comes in between.
@@ -303,7 +305,9 @@ impl AgentMemory {
     /// What the stores say.
     pub fn publish_to_workspace(&self, confidence_min: f64) -> Result<Vec<Fact>> {
         let query = InsightQuery { confidence_min, limit: usize::MAX, ..self.insight_query() };
-        self.publish(&self.insights.query(&query)?, None)
+        let mut insights = self.insights.query(&query)?;
+        insights.retain(|one| bounds::may_write(self, &one.domain, one.classification).is_ok());
+        self.publish(&insights, None)
     }
 
     /// Publishes these insights of the agent, as [`AgentMemory::publish_to_workspace`], at a level
@@ -331,7 +335,7 @@ impl AgentMemory {
                     ..insight.clone()
                 };
                 let fact = self.published(workspace, &insight)?;
-                self.may_write(&fact.domain, fact.classification)?;
+                bounds::may_write(self, &fact.domain, fact.classification)?;
                 facts.push(fact);
             }
             workspace.store().store_many(&facts)?;

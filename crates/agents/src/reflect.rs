@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::bounds;
 use super::matching::{fold, words};
 use super::memory::{AgentMemory, CONFIRMED_RISE};
 use super::secrets::Secrets;
@@ -192,8 +193,11 @@ impl AgentMemory {
             evidence_count,
             source_episode_ids: lesson.sources,
             entity: lesson.entity,
-            classification: self
-                .level_of_own(&lesson.domain, lesson.secrets.level_in(&lesson.domain)),
+            classification: bounds::level_of_own(
+                self,
+                &lesson.domain,
+                lesson.secrets.level_in(&lesson.domain),
+            ),
             domain: lesson.domain,
             tags: lesson.tags,
             ..Insight::new(id, &self.agent_id, lesson.content, now)

@@ -2,7 +2,7 @@
 //! unpacks each block once. Bounded by bytes and by number.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::format::records::Block;
 
@@ -11,16 +11,31 @@ const BYTES_MAX: usize = 1 << 20;
 /// Blocks that are kept: few enough to be looked through one by one.
 const BLOCKS_MAX: usize = 64;
 
+/// Unpacked blocks, for several threads.
+#[derive(Default)]
+pub(crate) struct RecentBlocks(Mutex<Recent>);
+
+impl RecentBlocks {
+    /// The block whose frame begins at `offset`, if it is here.
+    pub(crate) fn get(&self, offset: u64) -> Option<Arc<Block>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(offset)
+    }
+
+    /// Keeps a block, and drops those that were not used for longest.
+    pub(crate) fn add(&self, offset: u64, block: Arc<Block>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(offset, block);
+    }
+}
+
 /// Unpacked blocks by the place of their frames, the one that was used last first.
 #[derive(Default)]
-pub(crate) struct Recent {
+struct Recent {
     blocks: VecDeque<(u64, Arc<Block>)>,
     bytes: usize,
 }
 
 impl Recent {
-    /// The block whose frame begins at `offset`, if it is here.
-    pub(crate) fn get(&mut self, offset: u64) -> Option<Arc<Block>> {
+    fn get(&mut self, offset: u64) -> Option<Arc<Block>> {
         let at = self.blocks.iter().position(|(place, _)| *place == offset)?;
         if at > 0 {
             let used = self.blocks.remove(at).expect("it was found there");
@@ -29,8 +44,7 @@ impl Recent {
         Some(self.blocks[0].1.clone())
     }
 
-    /// Keeps a block, and drops those that were not used for longest.
-    pub(crate) fn add(&mut self, offset: u64, block: Arc<Block>) {
+    fn add(&mut self, offset: u64, block: Arc<Block>) {
         if self.get(offset).is_some() {
             // Another thread unpacked it as well.
             return;

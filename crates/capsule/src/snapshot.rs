@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use zstd::bulk::Decompressor;
@@ -27,7 +27,7 @@ use crate::format::{
 };
 use crate::log::{Head, Located, corrupt, locate};
 use crate::map;
-use crate::recent::Recent;
+use crate::recent::RecentBlocks;
 use crate::section::{Payload, Section};
 use crate::seeded::{Seeded, holds};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
@@ -96,7 +96,7 @@ struct Inner {
     /// The chains of the commits that compaction folded away.
     folded_chains: OnceLock<Vec<Hash>>,
     unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
-    recent: Mutex<Recent>,
+    recent: RecentBlocks,
 }
 
 /// The records that no segment covers, and what is attached to them.
@@ -188,7 +188,7 @@ impl Snapshot {
             tail: OnceLock::new(),
             folded_chains: OnceLock::new(),
             unpackers: Mutex::default(),
-            recent: Mutex::default(),
+            recent: RecentBlocks::default(),
         };
         inner.manifest = inner.read_manifest()?;
         let count = inner.manifest.segments.len() + inner.manifest.derived.len();
@@ -530,19 +530,15 @@ impl Inner {
 
     /// Unpacks a records frame.
     fn block(&self, offset: u64) -> Result<Arc<Block>> {
-        if let Some(block) = self.recent().get(offset) {
+        if let Some(block) = self.recent.get(offset) {
             return Ok(block);
         }
         let (frame, payload) = self.frame(offset, &[Kind::Records, Kind::SmallCommit])?;
         let records = records_of(&frame, &payload).map_err(|what| self.corrupt(offset, what))?;
         let (records, _) = records.expect("both kinds hold records");
         let block = Arc::new(self.decode_block(offset, &records)?);
-        self.recent().add(offset, block.clone());
+        self.recent.add(offset, block.clone());
         Ok(block)
-    }
-
-    fn recent(&self) -> MutexGuard<'_, Recent> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn decode_block(&self, offset: u64, records: &Packed) -> Result<Block> {

@@ -259,28 +259,6 @@ impl App {
         }
     }
 
-    /// Refuses a field that a principal gave and that is not its to fill in.
-    pub(crate) fn refuse_field(
-        &self,
-        field: &str,
-        is_given: bool,
-        why: &'static str,
-    ) -> Result<()> {
-        match self.principal() {
-            Some(principal) if is_given => {
-                let (principal, field) = (principal.to_string(), field.to_string());
-                Err(Error::FieldDenied { principal, field, why }.into())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a field by which a principal names somebody else.
-    pub(crate) fn refuse_other(&self, field: &str, named: Option<&str>) -> Result<()> {
-        let is_other = named.is_some_and(|named| Some(named) != self.principal());
-        self.refuse_field(field, is_other, "a principal writes in its own name only")
-    }
-
     /// A reader of what a reading verb is to look at.
     pub(crate) fn reader_when(&self, when: &When) -> Result<AnyReader> {
         if self.principal().is_none() {
@@ -363,7 +341,7 @@ impl App {
             return Ok(AnyReader::Owner(self.placed(reader, as_of, Reader::on)?));
         };
         let profile = reader.clearance(principal)?;
-        let branch = self.branch_for(&profile, &self.capsule()?)?;
+        let branch = branch_for(self, &profile, &self.capsule()?)?;
         let guarded = reader.as_principal(profile);
         Ok(AnyReader::Principal(placed_on(guarded, branch, as_of, PrincipalReader::on)?))
     }
@@ -406,7 +384,7 @@ impl App {
             return Ok(AnyWriter::Owner(writer));
         };
         let profile = writer.reader()?.clearance(principal)?;
-        let branch = self.branch_for(&profile, writer.path())?;
+        let branch = branch_for(self, &profile, writer.path())?;
         let mut writer = writer.as_principal(profile);
         branch.map_or(Ok(()), |branch| writer.switch(&branch))?;
         Ok(AnyWriter::Principal(writer))
@@ -438,16 +416,6 @@ impl App {
         Ok(name.filter(|name| name != MAIN))
     }
 
-    /// As [`App::branch`], for a principal. One that may not know of branches is not placed on the
-    /// owner's current one, of which it would learn from the error.
-    fn branch_for(&self, profile: &ClearanceProfile, capsule: &Path) -> Result<Option<String>> {
-        let is_asked = self.global.branch.as_deref().is_some_and(|name| !name.trim().is_empty());
-        if is_asked || profile.allows("", Classification::Internal, &[]) {
-            return self.branch(capsule);
-        }
-        Ok(None)
-    }
-
     /// The capsule and the branch that are meant, for stores of facts, episodes and insights, as
     /// they are for who acts.
     pub(crate) fn location(&self) -> Result<StoreLocation> {
@@ -462,7 +430,7 @@ impl App {
         let reader = Reader::open(&path)?;
         let Some(principal) = self.principal() else { return Ok(location) };
         let profile = reader.clearance(principal)?;
-        let branch = self.branch_for(&profile, &path)?;
+        let branch = branch_for(self, &profile, &path)?;
         Ok(location.on(branch.unwrap_or_else(|| MAIN.to_string())).as_principal(profile))
     }
 
@@ -486,6 +454,45 @@ impl App {
 pub(crate) fn runs_as() -> Option<String> {
     let named = std::env::var_os("KAPSA_PRINCIPAL")?.to_string_lossy().into_owned();
     Some(named).filter(|named| !named.trim().is_empty())
+}
+
+/// Refuses a field that a principal gave and that is not its to fill in.
+pub(crate) fn refuse_field(
+    app: &App,
+    field: &str,
+    is_given: bool,
+    why: &'static str,
+) -> Result<()> {
+    match app.principal() {
+        Some(principal) if is_given => {
+            let (principal, field) = (principal.to_string(), field.to_string());
+            Err(Error::FieldDenied { principal, field, why }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a field by which a principal names somebody else.
+pub(crate) fn refuse_other(app: &App, field: &str, named: Option<&str>) -> Result<()> {
+    let is_other = named.is_some_and(|named| Some(named) != app.principal());
+    refuse_field(app, field, is_other, "a principal writes in its own name only")
+}
+
+/// Refuses tags that only the memory itself gives.
+pub(crate) fn refuse_own_tags(app: &App, tags: &[String]) -> Result<()> {
+    let own = tags.iter().find(|tag| tag.starts_with("kapsa."));
+    let why = "tags that begin with `kapsa.` are the memory's own";
+    own.map_or(Ok(()), |tag| refuse_field(app, &format!("tags.{tag}"), true, why))
+}
+
+/// As [`App::branch`], for a principal. One that may not know of branches is not placed on the
+/// owner's current one, of which it would learn from the error.
+fn branch_for(app: &App, profile: &ClearanceProfile, capsule: &Path) -> Result<Option<String>> {
+    let is_asked = app.global.branch.as_deref().is_some_and(|name| !name.trim().is_empty());
+    if is_asked || profile.allows("", Classification::Internal, &[]) {
+        return app.branch(capsule);
+    }
+    Ok(None)
 }
 
 fn placed_on<R>(

@@ -49,11 +49,11 @@ pub(crate) type WordInfos = HashMap<String, TermInfo>;
 ///
 /// Counts of documents are exact. The tokens of a segment that goes beyond the number are taken to
 /// be spread evenly.
-struct Statistics {
+pub(crate) struct Statistics {
     seqs_end: u64,
-    documents: u64,
-    tokens: u64,
-    doc_freqs: HashMap<String, u64>,
+    pub(crate) documents: u64,
+    pub(crate) tokens: u64,
+    pub(crate) doc_freqs: HashMap<String, u64>,
 }
 
 /// Planning: the plan and, for each segment, where its words are. The statistics are those of the
@@ -66,14 +66,10 @@ pub(crate) fn plan(
     tail: &[TailWords<'_>],
 ) -> Result<(Plan, Vec<WordInfos>)> {
     let seqs_end = filter.seqs_end();
-    let scoped = scope.map(|scope| Scoped { scope, seqs_end, readers, tail });
-    let mut statistics = match &scoped {
-        Some(scoped) => Statistics::within(scoped),
-        None => Statistics::new(seqs_end, readers, tail),
-    };
+    let mut statistics = Statistics::new(seqs_end, readers, tail);
     let infos = statistics.count(query, readers, tail)?;
-    if let Some(scoped) = &scoped {
-        statistics.count_within(scoped, &infos)?;
+    if let Some(scope) = scope {
+        statistics.narrow(&Scoped { scope, seqs_end, readers, tail }, &infos)?;
     }
     let shoulds = statistics.rarest(&query.should);
     let words: Result<Vec<PlannedWord>> =
@@ -105,23 +101,6 @@ impl Statistics {
                 / u128::from(reader.documents().max(1))) as u64;
         }
         Statistics { seqs_end, documents, tokens, doc_freqs: HashMap::new() }
-    }
-
-    /// Those of the documents in scope, before the words are counted.
-    fn within(scoped: &Scoped<'_>) -> Statistics {
-        Statistics {
-            seqs_end: scoped.seqs_end,
-            documents: scoped.documents(),
-            tokens: scoped.tokens(),
-            doc_freqs: HashMap::new(),
-        }
-    }
-
-    /// Counts every word again, in scope.
-    fn count_within(&mut self, scoped: &Scoped<'_>, infos: &[WordInfos]) -> Result<()> {
-        self.doc_freqs
-            .iter_mut()
-            .try_for_each(|(word, count)| Ok(*count = scoped.doc_freq(word, infos)?))
     }
 
     /// Looks up every word of the query, everywhere.

@@ -9,7 +9,7 @@ use tantivy::fieldnorm::FieldNormReader;
 use tantivy::{DocSet, TERMINATED};
 
 use crate::error::Result;
-use crate::plan::WordInfos;
+use crate::plan::{Statistics, WordInfos};
 use crate::reader::Reader;
 use crate::tail::{TailWords, TermHash};
 
@@ -93,5 +93,16 @@ impl Scoped<'_> {
         let (seen, all) = (self.scope.before(seq + 1), self.documents());
         assert!(found <= seen && seen <= all, "a document is before those after it");
         (u128::from(found) * u128::from(all) / u128::from(seen)) as u64
+    }
+}
+
+impl Statistics {
+    /// Makes them those of the documents in scope.
+    pub(crate) fn narrow(&mut self, scoped: &Scoped<'_>, infos: &[WordInfos]) -> Result<()> {
+        (self.documents, self.tokens) = (scoped.documents(), scoped.tokens());
+        for (word, count) in &mut self.doc_freqs {
+            *count = scoped.doc_freq(word, infos)?;
+        }
+        Ok(())
     }
 }

@@ -176,9 +176,8 @@ impl Searcher {
         Ok(self.search_rated(query, filter, None, k, accept)?.0)
     }
 
-    /// As [`Searcher::search`], with how rare each of [`Query::terms`] is: see
-    /// [`Searcher::rarities`]. Empty for a query that could find nothing. With a `scope`, scores
-    /// and rarities depend on the documents in it alone.
+    /// As [`Searcher::search`], with the [`Searcher::rarities`], none for a query that could find
+    /// nothing. With a `scope`, scores and rarities depend on the documents in it alone.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -281,8 +280,7 @@ impl Searcher {
         Ok(at.ok().map(|at| Candidate(Origin::Tail(&self.tail[at]))))
     }
 
-    /// How much each of [`Query::terms`] tells: its inverse document frequency, in a `scope` if
-    /// there is one.
+    /// How much each of [`Query::terms`] tells: its inverse document frequency in scope.
     ///
     /// # Errors
     /// [`Error::Damaged`].

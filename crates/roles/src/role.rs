@@ -207,7 +207,7 @@ impl Role {
     /// memory of an agent.
     #[must_use]
     pub fn memory_fs(&self) -> Option<MemoryFilesystem> {
-        let files = MemoryFilesystem::new(self.agent_memory()?.clone()).for_agent();
+        let files = MemoryFilesystem::of_agent(self.agent_memory()?.clone());
         Some(files.with_soul(&self.soul).with_goals(&self.goals))
     }
 

@@ -8,6 +8,7 @@ use super::memory::{
     Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory,
 };
 use super::scope::Scope;
+use kapsa_agents::bounds;
 use kapsa_agents::{
     AgentMemory, CapsuleEpisodicStore, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore,
     InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError,
@@ -35,7 +36,7 @@ impl ContextAssembler for AgentMemory {
 /// In a domain that the agent may not write to, nobody but the agent itself reads the episode.
 impl EpisodeRecorder for AgentMemory {
     fn record(&self, episode: Episode) -> Result<()> {
-        let classification = self.level_of_own(&episode.domain, episode.classification);
+        let classification = bounds::level_of_own(self, &episode.domain, episode.classification);
         self.record_episode(Episode { classification, ..episode })
     }
 }

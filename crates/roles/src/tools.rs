@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::tool::{Tool, ToolError};
+use kapsa_agents::bounds;
 use kapsa_agents::{
     AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id,
 };
@@ -180,9 +181,12 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
         return Err(format!("there are more than {TAGS_MAX} tags").into());
     }
     let secrets = tool.memory.disclosed();
-    let domain = domain_of(tool, &secrets.domain_for(&optional(arguments, "domain")));
+    let mut domain = secrets.domain_for(&optional(arguments, "domain"));
+    if domain.is_empty() {
+        bounds::domain_unnamed(&tool.memory).clone_into(&mut domain);
+    }
     let classification = secrets.level_in(&domain).max(Classification::Internal);
-    tool.memory.may_write(&domain, classification).map_err(failed)?;
+    bounds::may_write(&tool.memory, &domain, classification).map_err(failed)?;
     let id = fresh_id("ins_");
     let insight = Insight::new(&id, tool.memory.agent_id(), content, (tool.clock)());
     let insight = Insight {
@@ -195,12 +199,6 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
     };
     tool.memory.store_insight(insight).map_err(failed)?;
     Ok(format!("kept as insight/{}/{id}", tool.memory.agent_id()))
-}
-
-/// The domain of an insight: the one that was named, else the agent's.
-fn domain_of(tool: &MemoryTool, named: &str) -> String {
-    let is_open = tool.memory.may_write("", Classification::Internal).is_ok();
-    if named.is_empty() && !is_open { tool.memory.domain_unnamed() } else { named }.to_owned()
 }
 
 fn needed(arguments: &Map<String, Value>, name: &str) -> Result<String, ToolError> {

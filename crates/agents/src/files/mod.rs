@@ -40,7 +40,6 @@ use self::path::Node;
 use self::traces::Traces;
 use super::memory::AgentMemory;
 use super::types::{RetrievalTrace, TraceAction};
-use kapsa_memory::access::Classification;
 use kapsa_memory::tokens::{self, first_bytes};
 
 /// The memory of an agent as a file system.
@@ -92,6 +91,13 @@ impl MemoryFilesystem {
         }
     }
 
+    /// The same for the agent itself, which writes within its clearance; through
+    /// [`MemoryFilesystem::new`] somebody writes for the agent.
+    #[must_use]
+    pub fn of_agent(memory: AgentMemory) -> MemoryFilesystem {
+        MemoryFilesystem { is_agents: true, ..MemoryFilesystem::new(memory) }
+    }
+
     /// Who the agent is. Default: nothing.
     #[must_use]
     pub fn with_soul(self, soul: impl Into<String>) -> MemoryFilesystem {
@@ -105,18 +111,6 @@ impl MemoryFilesystem {
         goals: impl IntoIterator<Item = impl Into<String>>,
     ) -> MemoryFilesystem {
         MemoryFilesystem { goals: goals.into_iter().map(Into::into).collect(), ..self }
-    }
-
-    /// The same for the agent itself, which writes within its clearance. Default: whoever holds it
-    /// writes for the agent.
-    #[must_use]
-    pub fn for_agent(self) -> MemoryFilesystem {
-        MemoryFilesystem { is_agents: true, ..self }
-    }
-
-    /// Whether this may be written, where the agent itself writes.
-    fn may_write(&self, domain: &str, level: Classification) -> kapsa_memory::Result<()> {
-        if self.is_agents { self.memory.may_write(domain, level) } else { Ok(()) }
     }
 
     /// Most entries of a folder and most hits of a search. Default: [`ENTRIES_DEFAULT`] and

@@ -5,6 +5,7 @@ use super::error::FileError;
 use super::path::{self, File, Folder, Node};
 use super::period::Period;
 use super::reading::CONTENT;
+use crate::bounds;
 use crate::stores::result_of;
 use crate::types::{Episode, Insight, InsightStatus, SUMMARY_CHARS_MAX};
 use kapsa_memory::Error;
@@ -127,7 +128,7 @@ impl MemoryFilesystem {
         if !tags.is_empty() {
             insight.tags = each_once(tags);
         }
-        self.may_write(&insight.domain, insight.classification)?;
+        may_write(self, &insight.domain, insight.classification)?;
         self.memory.store_insight(insight)?;
         Ok(Written { path: path::insight_path(domain, id), existed })
     }
@@ -162,7 +163,7 @@ impl MemoryFilesystem {
             classification: details.classification.unwrap_or(Classification::Internal),
             ..Episode::new(id, self.memory.agent_id(), now)
         };
-        self.may_write(&episode.domain, episode.classification)?;
+        may_write(self, &episode.domain, episode.classification)?;
         self.memory.record_episode(episode)?;
         Ok(Written { path: path::episode_path(Period::day(now), id), existed: false })
     }
@@ -170,6 +171,11 @@ impl MemoryFilesystem {
     fn today(&self) -> Period {
         Period::day((self.memory.clock)())
     }
+}
+
+/// Whether this may be written, where the agent itself writes.
+fn may_write(files: &MemoryFilesystem, domain: &str, level: Classification) -> Result<(), Error> {
+    if files.is_agents { bounds::may_write(&files.memory, domain, level) } else { Ok(()) }
 }
 
 fn each_once(tags: &[String]) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use kapsa_agents::{AgentMemory, Episode, EpisodeQuery, WorkspaceMemory, fresh_id};
 
-use crate::app::{App, did};
+use crate::app::{App, did, refuse_own_tags};
 use crate::args::{EpisodeAdd, EpisodeList, EpisodeVerb, Level, Owner};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
@@ -47,6 +47,7 @@ pub(super) fn memory(app: &App, agent: &str, as_of: Option<&str>) -> Result<Agen
 }
 
 fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {
+    refuse_own_tags(app, &args.about.tags)?;
     let agent = writing_agent(app, &args.owner)?;
     let new = New::begin(app, args.embed)?;
     let memory = memory(app, &agent, None)?;

@@ -6,7 +6,7 @@ use kapsa_agents::{
 };
 use kapsa_memory::access::Classification;
 
-use crate::app::{App, did};
+use crate::app::{App, did, refuse_field, refuse_other, refuse_own_tags};
 use crate::args::{Compare, FactAdd, FactAttribute, FactFilters, FactValue, FactVerb, Level};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
@@ -34,6 +34,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         FactVerb::Query(args) => list(app, &args.text.join(" "), args.filters),
         FactVerb::Supersede(args) => {
             let new = New::begin(app, args.embed)?;
+            refuse_own_tags(app, &args.tags)?;
             let old = CapsuleFactStore::new(app.location()?)
                 .get(&args.old)?
                 .ok_or_else(|| missing(&args.old))?;
@@ -66,7 +67,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         }
         FactVerb::Resolve(args) if args.answer().is_some() => {
             let new = New::begin(app, None)?;
-            app.refuse_other("by", args.by.as_deref())?;
+            refuse_other(app, "by", args.by.as_deref())?;
             let by = app.principal().or(args.by.as_deref()).unwrap_or_default().to_string();
             let answer = args.answer().unwrap_or(Answer::Accept);
             let changed = workspace(app)?.decide(&args.id, answer, &by)?;
@@ -159,8 +160,8 @@ fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Re
     let now = moment::now();
     let is_known = known.is_some();
     let fact = known.unwrap_or_else(|| Fact::new(id.unwrap_or_else(|| fresh_id("f_")), "", now));
-    app.refuse_other("source", value.source.as_deref())?;
-    app.refuse_field("confidence", value.confidence.is_some(), CONFIDENCE)?;
+    refuse_other(app, "source", value.source.as_deref())?;
+    refuse_field(app, "confidence", value.confidence.is_some(), CONFIDENCE)?;
     let source = app.principal().or(value.source.as_deref()).map(str::to_string);
     let fact = Fact {
         content: typed_text(text)?,
@@ -181,6 +182,7 @@ fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Re
 }
 
 fn add(app: &mut App, args: FactAdd) -> Result<()> {
+    refuse_own_tags(app, &args.about.tags)?;
     let new = New::begin(app, args.embed)?;
     let (fact, is_known) = told(app, args.id, &args.text, &args.value)?;
     let classification = args.classification.map_or(fact.classification, Level::into);

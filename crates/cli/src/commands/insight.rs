@@ -8,7 +8,7 @@ use kapsa_memory::access::Classification;
 use kapsa_model::block_on;
 
 use super::episode::{agent, memory, writing_agent};
-use crate::app::{App, did};
+use crate::app::{App, did, refuse_own_tags};
 use crate::args::{InsightAdd, InsightList, InsightVerb, Level, OneInsight, Publish};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
@@ -80,6 +80,7 @@ fn tell(app: &mut App, insight: &Insight, embedding: Option<String>) -> Result<(
 }
 
 fn add(app: &mut App, args: InsightAdd) -> Result<()> {
+    refuse_own_tags(app, &args.about.tags)?;
     let agent = writing_agent(app, &args.owner)?;
     let memory = memory(app, &agent, None)?;
     // What is not said of one that is known stays as it is.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_agents::{AgentMemory, WorkspaceMemory};
+use kapsa_agents::{AgentMemory, InsightQuery, WorkspaceMemory, bounds};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_model::{Price, Usage, block_on, cost};
 use kapsa_roles::{
@@ -79,7 +79,14 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
             let acting = Acting::begin(app, declared, &args.role.id, &asking)?;
             let published = acting.memory.publish_to_workspace(args.min_confidence)?;
             published_done(app, &published);
+            let left_out = acting.left_out(args.min_confidence, published.len())?;
             acting.end(app);
+            if left_out > 0 {
+                let many = counted(left_out, "insight");
+                let message =
+                    format!("left out {many} of domains that {} may not write to", args.role.id);
+                app.out.warn("left_out", &message);
+            }
             tell_published(app, &published)
         }
     }
@@ -118,6 +125,13 @@ impl Acting {
         self.runtime.role(&self.id).map_err(failed)
     }
 
+    /// How many insights were not published that are sure enough.
+    fn left_out(&self, confidence_min: f64, published: usize) -> Result<u64> {
+        let query =
+            InsightQuery { confidence_min, limit: usize::MAX, ..self.memory.insight_query() };
+        Ok(self.memory.recall_insights(&query)?.len().saturating_sub(published) as u64)
+    }
+
     fn cost(&self, usage: Usage) -> Option<f64> {
         cost(usage, self.price)
     }
@@ -133,7 +147,7 @@ fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
     let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
     let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now)
         .with_workspace(workspace.into());
-    Ok(memory.with_clearance(clearance).bound())
+    Ok(bounds::bound(memory.with_clearance(clearance)))
 }
 
 fn list(app: &mut App, declared: &Declared) -> Result<()> {

@@ -192,6 +192,7 @@ fn fields_of_the_memory_and_of_others_are_refused_by_name() {
         (&["fact", "add", "x", "--source", "boss"], "source"),
         (&["fact", "add", "x", "--confidence", "1"], "confidence"),
         (&["fact", "supersede", "f1", "the port is 2", "--source", "boss"], "source"),
+        (&["fact", "add", "x", "--tag", "kapsa.place"], "tags.kapsa.place"),
         (&["fact", "resolve", "f1", "--accept", "--by", "boss"], "by"),
     ] {
         let (exit, error) = sandbox.error(&[call, &["--as", "gen"]].concat());
@@ -346,8 +347,9 @@ fn a_role_writes_within_its_clearance() {
     // The owner may file what it likes in the role's memory; the role does not spread it.
     sandbox.ok(&["insight", "add", "FORGED by publishing", "--agent", "rev", "--domain", "hr"]);
     sandbox.ok(&["insight", "add", "FORGED everywhere", "--agent", "rev"]);
-    assert_eq!(code(&sandbox, &["role", "publish", "rev"]), "access_denied");
-    assert_eq!(texts(&sandbox.json(&["fact", "list"]), "facts"), [""; 0]);
+    let published = sandbox.run(&["role", "publish", "rev"]);
+    assert!(published.err.contains("left out 2 insights"), "{published:?}");
+    assert_eq!(texts(&sandbox.json(&["fact", "list"]), "facts"), ["Acme is slow"]);
     let episodes = sandbox.json(&["episode", "list", "--agent", "rev", "--domain", "hr"]);
     assert_eq!(episodes["episodes"][0]["classification"], "restricted");
     let found = sandbox.json(&["find", "prompt tool file", "--as", "hr"]);

@@ -34,8 +34,8 @@ const FOUND_OUT: [&str; 17] = [
     "updated_at",
 ];
 
-/// Whether a name belongs to a verb of the owner: to a policy, a run, a count of reads, or to what a
-/// run's verbs name `<spec>/<run>/<type>/…`.
+/// Whether a name belongs to a verb of the owner: to a policy, a run, a count of reads, or to what
+/// is named `<spec>/<run>/<type>/…` in a run.
 pub(crate) fn is_owners_name(uri: &Uri) -> bool {
     let first = uri.path().split('/').next().unwrap_or_default();
     NAMES.contains(&first) || first != document::KIND && uri.in_run().is_some()

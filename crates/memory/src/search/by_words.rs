@@ -7,6 +7,7 @@ use super::fusion::{Fused, POOL_BYTES_MAX, Ranked};
 use super::points::{EXACT, PHRASE, TIME, exact_words};
 use crate::error::Result;
 use crate::records::request::{FIND_K_MAX, Why};
+use crate::view::known::KnownRecords;
 use crate::view::visibility::Visibility;
 
 /// Records of the first pool: more than words may decide their order, and the newer of two notes
@@ -45,7 +46,7 @@ impl Search<'_> {
             let (hits, rarities) = searcher.search_rated(
                 &query,
                 &self.filter,
-                self.view.scope()?,
+                self.view.scope()?.map(KnownRecords::as_scope),
                 count,
                 &mut accept,
             )?;

@@ -18,6 +18,7 @@ use crate::records::request::{FIND_K_MAX, FindRequest, LIMIT_NONE, TimeSpan, Why
 use crate::records::turn::{Role, role, session};
 use crate::records::uri::Uri;
 use crate::view::View;
+use crate::view::known::{self, KnownRecords};
 use crate::view::visibility::Visibility;
 
 /// What has no word of the query must be at least so much like it, as a share of the best: there is
@@ -251,7 +252,7 @@ impl Fusion<'_> {
 
     fn new_candidate(&self, sequence: u64) -> Result<FusionCandidate> {
         let record = self.view.store().record(sequence)?;
-        Ok(FusionCandidate::new(record, self.view.place(sequence)?))
+        Ok(FusionCandidate::new(record, known::place(self.view.scope()?, sequence)))
     }
 
     fn add_near(
@@ -279,9 +280,9 @@ impl Fusion<'_> {
         let mut accept = |candidate: kapsa_index::Candidate<'_>| {
             visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate)
         };
+        let scope = self.view.scope()?.map(KnownRecords::as_scope);
         let searcher = self.view.store().searcher()?;
-        let (hits, rarities) =
-            searcher.search_rated(query, filter, self.view.scope()?, count, &mut accept)?;
+        let (hits, rarities) = searcher.search_rated(query, filter, scope, count, &mut accept)?;
         visibility.finish()?;
         Ok((hits.into_iter().map(|hit| (hit.seq, hit.score)).collect(), rarities))
     }
@@ -346,7 +347,7 @@ impl Fusion<'_> {
             else {
                 continue;
             };
-            for other in self.view.beside(sequence, NEIGHBOURS)? {
+            for other in known::beside(self.view.scope()?, sequence, NEIGHBOURS) {
                 if is_large(all) {
                     return Ok(());
                 }
@@ -361,7 +362,8 @@ impl Fusion<'_> {
                 visibility.finish()?;
                 let is_allowed = allows(self.filter, self.question.query.filter(), &record);
                 if seen && is_allowed && self.fits(&record) {
-                    all.insert(other, FusionCandidate::new(record, self.view.place(other)?));
+                    let place = known::place(self.view.scope()?, other);
+                    all.insert(other, FusionCandidate::new(record, place));
                 }
             }
         }

@@ -17,6 +17,7 @@ use crate::records::uri::{DEFAULT_WORKSPACE, SCHEME, Uri};
 use crate::tables::branch_table::Class;
 use crate::view::View;
 use crate::view::checkpoints::{self, Checkpoint};
+use crate::view::known::KnownRecords;
 use crate::view::visibility::Visibility;
 
 /// Most records whose texts are looked through for a signed word, or for a whole text.
@@ -277,7 +278,8 @@ fn having(view: &View, terms: Vec<String>, most: usize) -> Result<Vec<u64>> {
     let mut visibility = Visibility::of(view);
     let mut accept = |candidate: kapsa_index::Candidate<'_>| visibility.accepts(&candidate);
     let searcher = view.store().searcher()?;
-    let (hits, _) = searcher.search_rated(&query, &filter, view.scope()?, most, &mut accept)?;
+    let scope = view.scope()?.map(KnownRecords::as_scope);
+    let (hits, _) = searcher.search_rated(&query, &filter, scope, most, &mut accept)?;
     visibility.finish()?;
     Ok(hits.into_iter().map(|hit| hit.seq).collect())
 }

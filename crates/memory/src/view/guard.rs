@@ -3,13 +3,17 @@
 
 use std::sync::OnceLock;
 
-use super::known::Known;
+use kapsa_index::Sequences;
+
+use super::known::KnownRecords;
 use super::store::{Store, empty_cells};
 use crate::error::Result;
 use crate::records::access::{self, ClearanceProfile, Term};
 use crate::records::codec::Body;
 use crate::records::record::Record;
 use crate::tables::access_table::Allowed;
+use crate::tables::branch_table::Class;
+use crate::tables::lineage::Lineage;
 
 /// A principal who may know less than this part of all records is answered by searching for those
 /// records.
@@ -24,7 +28,7 @@ pub(crate) struct Guard {
     /// What it may know of each segment; none for a segment whose records must be read to know.
     allowed: Vec<OnceLock<Option<Allowed>>>,
     /// What it may know of all, once a search ranks by it.
-    known: OnceLock<Known>,
+    known: OnceLock<KnownRecords>,
 }
 
 impl Guard {
@@ -67,18 +71,33 @@ impl Guard {
         Ok((known < all / NARROW_DIVISOR).then(|| self.terms.iter().map(access::exact).collect()))
     }
 
-    /// The records that the principal may know.
-    pub(super) fn known(&self, store: &Store) -> Result<&Known> {
+    /// The records that the principal may know. A segment that does not say was written before
+    /// there were levels: its records are everybody's. What the capsule writes about itself is the
+    /// owner's.
+    pub(super) fn known(&self, store: &Store) -> Result<&KnownRecords> {
         if let Some(known) = self.known.get() {
             return Ok(known);
         }
-        let tail = store.tail()?;
-        let may_know = |at: usize| {
-            let body: Option<&Body> = tail.bodies[at].as_ref();
-            let may_know = |record: &Record| !record.system && self.profile.can_access(record);
-            Ok(body.is_some_and(|body| may_know(&body.record)))
+        let system = match store.is_plain()? {
+            true => Sequences::new(Vec::new()),
+            false => store.sequences(&Lineage::all(), Class::System)?,
         };
-        let known = Known::of(store, |index| self.allowed(store, index), may_know)?;
+        let mut known = KnownRecords::default();
+        for (index, meta) in store.snapshot().segments().iter().enumerate() {
+            let sequences = meta.first_sequence..meta.next_sequence;
+            let records = sequences.end - sequences.start;
+            let bits = match (self.allowed(store, index)?, store.tables().access_table(index)?) {
+                (Some(allowed), Some(table)) if allowed.records < records => {
+                    Some(table.bits_of(allowed, records as usize)?)
+                }
+                _ => None,
+            };
+            known.add_without(sequences, bits, &system);
+        }
+        let tail = store.tail()?;
+        let may_know = |record: &Record| !record.system && self.profile.can_access(record);
+        let known_there = |body: &Option<Body>| body.as_ref().is_some_and(|b| may_know(&b.record));
+        known.add_each(tail.first_sequence, tail.bodies.iter().map(known_there));
         Ok(self.known.get_or_init(|| known))
     }
 

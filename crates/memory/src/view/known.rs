@@ -1,27 +1,22 @@
 //! The records that a principal may know, as bits, so that the statistics of its searches are of
 //! those alone: what it is not cleared for moves no hit.
 
-use kapsa_capsule::SegmentMeta;
-use kapsa_index::{Scope, Sequences};
+use std::ops::Range;
 
-use super::store::Store;
-use crate::error::Result;
-use crate::tables::access_table::Allowed;
-use crate::tables::branch_table::Class;
-use crate::tables::lineage::Lineage;
+use kapsa_index::{Scope, Sequences};
 
 const WORD_BITS: usize = u64::BITS as usize;
 
 /// The records that one principal may know, of a whole store.
-#[derive(Debug)]
-pub(crate) struct Known {
+#[derive(Debug, Default)]
+pub(crate) struct KnownRecords {
     /// Segments and the tail, ascending.
-    parts: Vec<Part>,
+    parts: Vec<KnownPart>,
 }
 
 /// Those of consecutive records.
 #[derive(Debug)]
-struct Part {
+struct KnownPart {
     first_sequence: u64,
     records: u64,
     /// How many known ones come before.
@@ -30,41 +25,47 @@ struct Part {
     bits: Option<Vec<u64>>,
 }
 
-impl Known {
-    /// Reads who may know what. A segment that does not say was written before there were levels:
-    /// its records are everybody's. What the capsule writes about itself is the owner's.
-    pub(super) fn of<'a>(
-        store: &Store,
-        allowed: impl Fn(usize) -> Result<Option<&'a Allowed>>,
-        may_know_tail: impl Fn(usize) -> Result<bool>,
-    ) -> Result<Known> {
-        let system = match store.is_plain()? {
-            true => Sequences::new(Vec::new()),
-            false => store.sequences(&Lineage::all(), Class::System)?,
-        };
-        let mut known = Known { parts: Vec::new() };
-        for (index, meta) in store.snapshot().segments().iter().enumerate() {
-            let records = meta.next_sequence - meta.first_sequence;
-            let bits = match (allowed(index)?, store.tables().access_table(index)?) {
-                (Some(allowed), Some(table)) if allowed.records < records => {
-                    Some(table.bits_of(allowed, records as usize)?)
-                }
-                _ => None,
-            };
-            known.add(meta.first_sequence, records, without(bits, meta, &system));
+impl KnownRecords {
+    /// Adds the records that follow: a bit for each that is known, or all of them, but for some
+    /// sequences.
+    pub(super) fn add_without(
+        &mut self,
+        sequences: Range<u64>,
+        bits: Option<Vec<u64>>,
+        dropped: &Sequences,
+    ) {
+        let records = sequences.end - sequences.start;
+        let mut bits = bits;
+        for sequence in dropped.within(sequences.clone()).flatten() {
+            let words = records.div_ceil(u64::from(u64::BITS)) as usize;
+            let bits = bits.get_or_insert_with(|| vec![u64::MAX; words]);
+            let at = (sequence - sequences.start) as usize;
+            bits[at / WORD_BITS] &= !(1 << (at % WORD_BITS));
         }
-        let tail = store.tail()?;
-        let mut bits = vec![0; tail.bodies.len().div_ceil(WORD_BITS)];
-        for at in 0..tail.bodies.len() {
-            bits[at / WORD_BITS] |= u64::from(may_know_tail(at)?) << (at % WORD_BITS);
+        self.add(sequences.start, records, bits);
+    }
+
+    /// Adds the last records, each known or not.
+    pub(super) fn add_each(&mut self, first_sequence: u64, known: impl Iterator<Item = bool>) {
+        let (mut bits, mut records) = (Vec::new(), 0);
+        for is_known in known {
+            if records % WORD_BITS == 0 {
+                bits.push(0);
+            }
+            bits[records / WORD_BITS] |= u64::from(is_known) << (records % WORD_BITS);
+            records += 1;
         }
-        known.add(tail.first_sequence, tail.bodies.len() as u64, Some(bits));
-        Ok(known)
+        self.add(first_sequence, records as u64, Some(bits));
     }
 
     fn add(&mut self, first_sequence: u64, records: u64, bits: Option<Vec<u64>>) {
         let before = self.parts.last().map_or(0, |last| last.before + last.count(last.records));
-        self.parts.push(Part { first_sequence, records, before, bits });
+        self.parts.push(KnownPart { first_sequence, records, before, bits });
+    }
+
+    /// As what the index counts by.
+    pub(crate) fn as_scope(&self) -> &dyn Scope {
+        self
     }
 
     /// The known record that has so many before it.
@@ -74,29 +75,13 @@ impl Known {
     }
 
     /// The part that a record is in, or that ends before it.
-    fn part(&self, sequence: u64) -> Option<&Part> {
+    fn part(&self, sequence: u64) -> Option<&KnownPart> {
         let at = self.parts.partition_point(|part| part.first_sequence <= sequence);
         at.checked_sub(1).map(|at| &self.parts[at])
     }
 }
 
-/// The bits of a segment without those of some sequences.
-fn without(bits: Option<Vec<u64>>, meta: &SegmentMeta, dropped: &Sequences) -> Option<Vec<u64>> {
-    let span = meta.first_sequence..meta.next_sequence;
-    let mut dropped = dropped.within(span.clone()).flatten().peekable();
-    if dropped.peek().is_none() {
-        return bits;
-    }
-    let words = (span.end - span.start).div_ceil(u64::from(u64::BITS)) as usize;
-    let mut bits = bits.unwrap_or_else(|| vec![u64::MAX; words]);
-    for sequence in dropped {
-        let at = (sequence - span.start) as usize;
-        bits[at / WORD_BITS] &= !(1 << (at % WORD_BITS));
-    }
-    Some(bits)
-}
-
-impl Part {
+impl KnownPart {
     /// How many of its first `records` are known.
     fn count(&self, records: u64) -> u64 {
         let Some(bits) = &self.bits else { return records };
@@ -107,7 +92,7 @@ impl Part {
     }
 }
 
-impl Part {
+impl KnownPart {
     /// The known record that has so many before it in the part.
     fn at(&self, place: u64) -> Option<u64> {
         let Some(bits) = &self.bits else {
@@ -127,7 +112,7 @@ impl Part {
     }
 }
 
-impl Scope for Known {
+impl Scope for KnownRecords {
     fn counts(&self, sequence: u64) -> bool {
         let Some(part) = self.part(sequence) else { return false };
         let at = sequence - part.first_sequence;
@@ -142,18 +127,36 @@ impl Scope for Known {
     }
 }
 
+/// Where a record stands among those that somebody may know, all if `known` is none: hidden ones
+/// take no place.
+pub(crate) fn place(known: Option<&KnownRecords>, sequence: u64) -> u64 {
+    known.map_or(sequence, |known| known.before(sequence))
+}
+
+/// The records at most `count` places before a record, and those after it.
+pub(crate) fn beside(known: Option<&KnownRecords>, sequence: u64, count: u64) -> Vec<u64> {
+    let place = place(known, sequence);
+    let places = place.saturating_sub(count)..=place + count;
+    match known {
+        None => places.filter(|&sequence| sequence > 0).collect(),
+        Some(known) => places.filter_map(|place| known.at(place)).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn counts_over_parts() {
-        let mut known = Known { parts: Vec::new() };
-        known.add(1, 70, Some(vec![0b101, 1 << 2]));
-        known.add(71, 10, None);
-        known.add(81, 3, Some(vec![0b100]));
+        let mut known = KnownRecords::default();
+        let system = Sequences::new(vec![4..7, 75..76]);
+        known.add_without(1..71, Some(vec![0b1000101, 1 << 2]), &system);
+        known.add_without(71..81, None, &system);
+        known.add_each(81, [false, false, true].into_iter());
         let counting: Vec<u64> = (0..90).filter(|&sequence| known.counts(sequence)).collect();
-        let expected: Vec<u64> = [1, 3, 67].into_iter().chain(71..81).chain([83]).collect();
+        let expected: Vec<u64> =
+            [1, 3, 7, 67].into_iter().chain(71..75).chain(76..81).chain([83]).collect();
         assert_eq!(counting, expected);
         for (place, &sequence) in expected.iter().enumerate() {
             assert_eq!(known.at(place as u64), Some(sequence), "at {place}");

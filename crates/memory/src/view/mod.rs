@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use kapsa_capsule::Snapshot;
-use kapsa_index::{Candidate, Scope, Sequences};
+use kapsa_index::{Candidate, Sequences};
 
 use crate::error::{Error, Result};
 use crate::records::access::{Classification, ClearanceProfile};
@@ -20,7 +20,7 @@ pub(crate) mod branches;
 pub(crate) mod checkpoints;
 pub(crate) mod counts;
 mod guard;
-mod known;
+pub(crate) mod known;
 pub(crate) mod raw;
 mod segment_tables;
 mod store;
@@ -30,6 +30,7 @@ pub(crate) mod vectors;
 pub(crate) mod visibility;
 
 use guard::Guard;
+use known::KnownRecords;
 pub(crate) use store::{Head, Store};
 
 /// Most aliases that are followed from one URI to the next.
@@ -103,7 +104,7 @@ impl View {
         self.guard.is_some()
     }
 
-    /// Whether whoever looks may know a record. What the capsule writes about itself is the owner's.
+    /// Whether whoever looks may know a record. The capsule's own are the owner's.
     pub(crate) fn may_know(&self, record: &Record) -> bool {
         let may = |guard: &Arc<Guard>| !record.system && guard.profile.can_access(record);
         self.guard.as_ref().is_none_or(may)
@@ -116,28 +117,9 @@ impl View {
             .is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
     }
 
-    /// The records that whoever looks may know, on any branch; none for the owner, who may know all.
-    pub(crate) fn scope(&self) -> Result<Option<&dyn Scope>> {
-        let Some(guard) = &self.guard else { return Ok(None) };
-        Ok(Some(guard.known(&self.store)?))
-    }
-
-    /// Where a record stands among those that whoever looks may know: hidden ones take no place.
-    pub(crate) fn place(&self, sequence: u64) -> Result<u64> {
-        Ok(self.scope()?.map_or(sequence, |scope| scope.before(sequence)))
-    }
-
-    /// The records at most `count` places before a record, and those after it, as far as there are.
-    pub(crate) fn beside(&self, sequence: u64, count: u64) -> Result<Vec<u64>> {
-        let place = self.place(sequence)?;
-        let places = place.saturating_sub(count)..=place + count;
-        match &self.guard {
-            None => Ok(places.filter(|&place| place > 0).collect()),
-            Some(guard) => {
-                let known = guard.known(&self.store)?;
-                Ok(places.filter_map(|place| known.at(place)).collect())
-            }
-        }
+    /// The records that whoever looks may know, on any branch; none for the owner: all.
+    pub(crate) fn scope(&self) -> Result<Option<&KnownRecords>> {
+        self.guard.as_ref().map(|guard| guard.known(&self.store)).transpose()
     }
 
     /// The exact terms that narrow a search to what whoever looks may know; none where it is enough

@@ -7,6 +7,7 @@
 
 use kapsa_index::{Candidate, Query, Searcher};
 
+use super::known::KnownRecords;
 use super::visibility::{Visibility, list};
 use super::{View, branches};
 use crate::error::Result;
@@ -168,7 +169,7 @@ impl<'a> RawView<'a> {
         let rarities = self.view.store().searcher()?.rarities(
             query,
             &self.within(filter)?,
-            self.view.scope()?,
+            self.view.scope()?.map(KnownRecords::as_scope),
         )?;
         Ok(query.telling(&rarities, count))
     }

@@ -18,8 +18,8 @@ use crate::view::visibility::list;
 const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 
 /// Puts the passages of one document (made by [`crate::document::cut`]): unchanged passages are
-/// skipped, vanished ones forgotten, all in one commit. Where they name no domain or no level, those
-/// of the document stay.
+/// skipped, vanished ones forgotten, all in one commit. Where they name no domain or no level,
+/// those of the document stay.
 ///
 /// # Errors
 /// As [`Writer::put`].

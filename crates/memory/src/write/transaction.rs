@@ -56,8 +56,9 @@ impl<'w> Transaction<'w> {
         Ok(())
     }
 
-    /// Adds a record as [`Transaction::put`]. Where it names no domain or no level, those of what it
-    /// takes the place of stay: of revisions that contest each other, those of the highest level.
+    /// Adds a record as [`Transaction::put`]. Where it names no domain or no level, those of what
+    /// it takes the place of stay: of revisions that contest each other, those of the highest
+    /// level.
     ///
     /// # Errors
     /// `InvalidRecord`; what the disk reports.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kapsa_agents::{AgentMemory, Fact, Insight, InsightQuery, StoreLocation};
+use kapsa_agents::{AgentMemory, Fact, Insight, InsightQuery, StoreLocation, bounds};
 use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_model::{ChatReply, LanguageModel, Message, ScriptedModel, block_on};
@@ -655,7 +655,7 @@ fn a_role_writes_within_its_clearance() {
             let denied = memory.publish(&[insight], None).expect_err("not its domain");
             assert!(matches!(denied, kapsa_memory::Error::AccessDenied { .. }), "{denied}");
         }
-        let none = team().agent(&ClearanceProfile::new("x")).bound();
-        assert!(none.may_write("", Classification::Public).is_err());
+        let none = bounds::bound(team().agent(&ClearanceProfile::new("x")));
+        assert!(bounds::may_write(&none, "", Classification::Public).is_err());
     });
 }
