@@ -779,6 +779,8 @@ mod tests {
             "",
             &[
                 ("Ida lives in Rome", "Ida moved to Oslo", Relation::Changes),
+                ("Ida is based in Rome", "Ida moved to Oslo", Relation::Changes),
+                ("The office is in Rome", "The office moved to Oslo", Relation::Changes),
                 ("Ida was born in Rome", "Ida lives in Oslo", Relation::Unrelated),
                 ("Ida visited Rome", "Ida visited Oslo", Relation::Coexists),
             ],
