@@ -4,7 +4,7 @@
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
     Clock, FindRequest, Found, Grouping, NewRecord, PrincipalReader, Reader, SearchMode, Writer,
-    optimize,
+    optimize, purge,
 };
 
 use crate::meaning::{Capsule, Plain, capsule, fill, options, record};
@@ -142,4 +142,36 @@ fn hidden_records_change_no_figure_of_an_answer() {
             assert_eq!(said(&got), said(&want), "seed {seed} round {round} {request:?}");
         }
     }
+}
+
+/// Cosines of every record with a question, in bits, by URI.
+fn cosines(capsule: &Capsule) -> Vec<(String, Option<u32>)> {
+    let reader = Reader::open(&capsule.path).expect("opened");
+    let query = "red ship feline hound";
+    let request = FindRequest { k: 1000, mode: SearchMode::Meaning, ..FindRequest::new(query) };
+    let found = reader.find_with(&request, Some(&Plain::new("plain"))).expect("found");
+    let cosine =
+        |hit: &kapsa_memory::Hit| (hit.record.uri.to_string(), hit.why.cosine.map(f32::to_bits));
+    let mut cosines: Vec<_> = found.hits.iter().map(cosine).collect();
+    cosines.sort();
+    cosines
+}
+
+/// Turns that were purged stood between others of their conversation.
+#[test]
+fn what_is_purged_leaves_no_trace_in_a_vector() {
+    let mut random = Random(3);
+    let all = records(&mut random, 200);
+    let kept: Vec<NewRecord> = all.iter().filter(|record| is_visible(record)).cloned().collect();
+    let purged = filled(&mut random, &all);
+    let never_held = filled(&mut random, &kept);
+    let mut writer = Writer::open(&purged.path, options()).expect("opened");
+    for record in all.iter().filter(|record| !is_visible(record)) {
+        purge(&mut writer, record.uri.as_ref().expect("named")).expect("purged");
+    }
+    writer.compact(&mut |_, _| ()).expect("compacted");
+    drop(writer);
+    let left = cosines(&purged);
+    assert!(left.len() > 50, "{}", left.len());
+    assert_eq!(left, cosines(&never_held));
 }
