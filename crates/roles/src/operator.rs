@@ -9,6 +9,7 @@ use super::error::RoleError;
 use super::scope::MemoryScope;
 use super::text::Text;
 use super::tool::Tool;
+use kapsa_memory::access::ClearanceProfile;
 
 /// Most requests of an agent node by default.
 pub const STEPS_DEFAULT: u32 = 10;
@@ -184,6 +185,17 @@ pub struct Operator {
 }
 
 impl Operator {
+    /// The same, whose tools know no more than this.
+    pub(super) fn within(&self, clearance: &ClearanceProfile) -> Operator {
+        let mut nodes = self.nodes.to_vec();
+        for tool in nodes.iter_mut().flat_map(|node| node.tools.iter_mut().flatten()) {
+            if let Some(narrower) = tool.within(clearance) {
+                *tool = narrower;
+            }
+        }
+        Operator { id: self.id.clone(), nodes: nodes.into() }
+    }
+
     /// An operator of these nodes.
     ///
     /// # Errors

@@ -365,14 +365,17 @@ impl Role {
         Ok(self.narrowed())
     }
 
-    /// The same role, where neither it nor its memory is cleared for more than the other.
+    /// The same role, where neither it nor its memory nor a tool is cleared for more than the
+    /// others.
     fn narrowed(mut self) -> Role {
-        let Some(own) = &self.clearance else { return self };
-        let Some(memory) = self.agent_memory() else { return self };
-        let lower = own.within(memory.clearance());
-        if lower != *memory.clearance() {
-            self.memory = Some(Arc::new(memory.clone().with_clearance(lower.clone())));
+        let Some(mut lower) = self.clearance.clone() else { return self };
+        if let Some(memory) = self.agent_memory() {
+            lower = lower.within(memory.clearance());
+            if lower != *memory.clearance() {
+                self.memory = Some(Arc::new(memory.clone().with_clearance(lower.clone())));
+            }
         }
+        self.operators = self.operators.iter().map(|one| one.within(&lower)).collect();
         self.clearance = Some(lower);
         self
     }

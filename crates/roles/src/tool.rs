@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::text::quoted;
 use kapsa_agents::Secrets;
+use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::tokens;
 use kapsa_model::{BoxFuture, Message, ToolCall, ToolSpec};
 
@@ -22,6 +23,12 @@ pub trait Tool: Send + Sync {
     /// Default: nothing but what is public.
     fn secrets(&self) -> Secrets {
         Secrets::default()
+    }
+
+    /// The same for a role that is cleared for no more than this. Default: none, it knows nothing
+    /// that a clearance limits.
+    fn within(&self, _clearance: &ClearanceProfile) -> Option<Arc<dyn Tool>> {
+        None
     }
 
     /// Calls it. The arguments are an object; nothing else about them was checked against the

@@ -14,7 +14,7 @@ use kapsa_agents::bounds;
 use kapsa_agents::{
     AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id,
 };
-use kapsa_memory::access::Classification;
+use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::record::Micros;
 use kapsa_memory::uri::Uri;
 use kapsa_model::{BoxFuture, ToolSpec};
@@ -87,6 +87,16 @@ impl Tool for MemoryTool {
 
     fn secrets(&self) -> Secrets {
         self.memory.disclosed()
+    }
+
+    fn within(&self, clearance: &ClearanceProfile) -> Option<Arc<dyn Tool>> {
+        let lower = self.memory.clearance().within(clearance);
+        if lower == *self.memory.clearance() {
+            return None;
+        }
+        let memory = AgentMemory::clone(&self.memory).with_clearance(lower);
+        let spec = self.spec.clone();
+        Some(Arc::new(MemoryTool { spec, memory: Arc::new(memory), ..*self }))
     }
 
     fn call<'a>(

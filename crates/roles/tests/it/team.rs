@@ -613,6 +613,23 @@ fn a_role_is_cleared_for_no_more_than_its_memory() {
             assert!(!told.text().contains("pays late"), "{}", told.text());
         }
     }
+    let team = TeamMemories::new(clock);
+    let secret = fact("f1", "Acme pays late", Classification::Confidential);
+    team.workspace().store_fact(&secret).unwrap();
+    let model = ScriptedModel::new()
+        .then(call("1", "memory_read", json!({"uri": "fact/f1"})))
+        .then(ChatReply::text("done"));
+    let model = Arc::new(model);
+    let tools = kapsa_roles::memory_tools(&Arc::new(team.agent(&wide)), clock);
+    let role = Role::builder("cro", clock)
+        .clearance(narrow.clone())
+        .operator(Operator::new("o", [agent_node("look", "Look", tools)]).unwrap())
+        .model(model.clone())
+        .build()
+        .unwrap();
+    block_on(role.operator("o").unwrap().run("look", &mut state(json!({})))).unwrap();
+    let told = format!("{:?}", last(&model).messages);
+    assert!(told.contains("there is nothing") && !told.contains("pays late"), "{told}");
     let unsaid = Role::builder("cro", clock);
     let memory = Arc::new(TeamMemories::new(clock).agent(&narrow));
     assert_eq!(unsaid.memory(memory).build().unwrap().clearance(), narrow, "its memory says it");
