@@ -375,13 +375,13 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
     let reranker = added
         .filter(|added| added.is_reranker)
         .find(|added| [Some(added.name.as_str()), Some(added.hash.as_str())].contains(&plain));
-    let model = match name {
-        _ if let Some(reranker) = &reranker => reranker.reranker()?.model().clone(),
-        Some(name) if name == models::BUNDLED || name.contains(':') => {
+    let model = match (name, &reranker) {
+        (_, Some(reranker)) => reranker.reranker()?.model().clone(),
+        (Some(name), None) if name == models::BUNDLED || name.contains(':') => {
             models::named(name)?.model().clone()
         }
-        Some(name) => models::named(&format!("local:{name}"))?.model().clone(),
-        None => match Reader::open(&app.capsule()?)?.coverage()?.model {
+        (Some(name), None) => models::named(&format!("local:{name}"))?.model().clone(),
+        (None, None) => match Reader::open(&app.capsule()?)?.coverage()?.model {
             Some(model) => model,
             None => {
                 return Err(CliError::user("no_vectors", "this capsule has no vectors yet, and so no model")
