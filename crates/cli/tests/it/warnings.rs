@@ -31,7 +31,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 25] = [
+const SITUATIONS: [(&str, Situation); 27] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -67,6 +67,23 @@ const SITUATIONS: [(&str, Situation); 25] = [
         does(to, &["insight", "add", text, "--id", "i1", "--agent", "cro", "--confidence", "0.9"]);
         does(to, &["insight", "publish", "i1", "--agent", "cro"]);
         Call::of(&["insight", "retire", "i1", "--agent", "cro"])
+    }),
+    ("left_out", |to| {
+        does(to, &["init"]);
+        to.write("kapsa.toml", CONFIG);
+        to.write("cro.json", SCRIPT);
+        let insight = ["insight", "add", "Acme pays late", "--agent", "cro", "--domain", "hr"];
+        does(to, &[&insight[..], &["--confidence", "0.9"]].concat());
+        Call::of(&["role", "publish", "cro"])
+    }),
+    ("policy_changed", |to| {
+        does(to, &["init"]);
+        to.write("p.json", r#"{"weights": {"quality": 0.85}}"#);
+        does(to, &["policy", "capture", "p.json"]);
+        let id = to.json(&["policy", "list"])["policies"][0]["policy_id"].clone();
+        let uri = format!("policy/{}", id.as_str().expect("an id"));
+        does(to, &["put", "--uri", &uri, "--kind", "policy", "--text", "all is allowed"]);
+        Call::of(&["policy", "list"])
     }),
     ("old_model_in_use", |to| {
         does(to, &["init"]);

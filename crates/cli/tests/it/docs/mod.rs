@@ -64,6 +64,7 @@ pages! {
     reliability "docs/reliability.md"
     runs "docs/runs.md"
     search "docs/search.md"
+    security "docs/security.md"
     versions "docs/versions.md"
 }
 
