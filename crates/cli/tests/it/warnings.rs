@@ -291,7 +291,12 @@ fn told(output: &Output, folder: &Path, is_json: bool) -> Told {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let code = output.status.code();
     let settled = |text: &str| {
-        let text = text.replace(&folder.display().to_string(), "");
+        let mut text = text.replace(&folder.display().to_string(), "");
+        // The id of a policy is drawn.
+        if let Some((before, rest)) = text.split_once("policy ") {
+            let after = rest.split_once(' ').map_or("", |(_, after)| after);
+            text = format!("{before}policy ID {after}");
+        }
         let same = |c: char| if c.is_ascii_digit() { '0' } else { c };
         let mut text: Vec<char> = text.chars().map(same).collect();
         text.dedup_by(|a, b| *a == '0' && *b == '0');
