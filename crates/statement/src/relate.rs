@@ -810,4 +810,60 @@ mod tests {
         assert_eq!(of("The lake is blue", "The lake is not blue"), Relation::Contests);
         assert_eq!(of("The lake is blue", "The lake is now green"), Relation::Changes);
     }
+
+    /// Letters whose forms in lower case have other lengths, and whatever else splits words.
+    #[test]
+    fn any_text_is_read() {
+        const PIECES: [&str; 36] = [
+            "ẞ",
+            "İ",
+            "ǅ",
+            "K",
+            "ß",
+            "\u{307}",
+            "n't",
+            "N'T",
+            "'s",
+            "l'",
+            "qu'",
+            "-",
+            "_",
+            "1",
+            "9",
+            "端口",
+            "ぁ",
+            "가",
+            "은",
+            "é",
+            "gate",
+            "Room",
+            " is ",
+            " are ",
+            " ",
+            ".",
+            ",",
+            ":",
+            "$",
+            "%",
+            "12:30",
+            "2031-05-04",
+            "\u{feff}",
+            "’",
+            "a.m.",
+            "v2",
+        ];
+        let mut seed = 7u64;
+        let mut below = |n: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % n
+        };
+        let mut before = Statement::of("");
+        for _ in 0..3_000 {
+            let text: String = (0..1 + below(9)).map(|_| PIECES[below(PIECES.len())]).collect();
+            let statement = Statement::of(&text);
+            let judged = relate(&before, &statement, &about("gate", ""));
+            assert!(judged.likeness.is_finite(), "{text}");
+            before = statement;
+        }
+    }
 }

@@ -99,7 +99,8 @@ fn hangul_particle(word: &str) -> Option<&str> {
 fn thing(words: &[Token], at: usize) -> Option<Indexed> {
     let word = &words[at];
     if let Some((kind, index)) = word.folded.rsplit_once(['-', '_']) {
-        let written = &word.written[word.written.len().saturating_sub(index.len())..];
+        // The same sign parts what is written, of which the lower case may be longer or shorter.
+        let written = word.written.rsplit_once(['-', '_']).map_or("", |(_, written)| written);
         return is_index(written).then(|| indexed(kind, index)).flatten();
     }
     let written = hangul_particle(&word.folded).unwrap_or(&word.written);

@@ -128,7 +128,9 @@ fn pieces(part: &str) -> Vec<String> {
 fn elided(word: &str, all: &mut Vec<String>) {
     let lower = word.to_lowercase();
     if let Some(stem) = lower.strip_suffix("n't").filter(|stem| !stem.is_empty()) {
-        let stem = if stem == "ca" { "can" } else { &word[..stem.len()] };
+        // What is written may be longer or shorter than its lower case, but not the end.
+        let written = word.get(..word.len().saturating_sub("n't".len())).unwrap_or(stem);
+        let stem = if stem == "ca" { "can" } else { written };
         all.extend([stem.to_string(), "n't".to_string()]);
         return;
     }
