@@ -20,6 +20,7 @@ where
 {
     /// Begins it.
     pub fn begin(scope: &'scope Scope<'scope, '_>, input: I, task: F) -> Job<'scope, I, O, F> {
+        // May be dropped: without a thread the work is done where its end is waited for.
         let thread = Builder::new().spawn_scoped(scope, move || task(input)).ok();
         Job { thread, input, task }
     }

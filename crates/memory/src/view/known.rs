@@ -90,9 +90,7 @@ impl KnownPart {
         let begun = bits.get(whole).map_or(0, |word| ones(&(word & ((1 << rest) - 1))));
         bits[..whole].iter().map(ones).sum::<u64>() + begun
     }
-}
 
-impl KnownPart {
     /// The known record that has so many before it in the part.
     fn at(&self, place: u64) -> Option<u64> {
         let Some(bits) = &self.bits else {

@@ -16,10 +16,10 @@ const DOMAINS: [&str; 4] = ["", "revenue", "hr", "Ž/1"];
 const PRINCIPALS: [&str; 4] = ["cro", "cmo", "cfo", "nobody"];
 
 /// A small generator: the seed is told when something fails.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n

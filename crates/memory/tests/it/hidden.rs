@@ -7,6 +7,7 @@ use kapsa_memory::{
     optimize, purge,
 };
 
+use crate::access::Random;
 use crate::meaning::{Capsule, Plain, capsule, fill, options, record};
 
 const WORDS: [&str; 16] = [
@@ -16,20 +17,10 @@ const WORDS: [&str; 16] = [
 const NOW: i64 = 1_800_000_000_000_000;
 const HOUR: i64 = 3_600_000_000;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-
-    fn words(&mut self, most: usize) -> String {
-        let count = 1 + self.below(most);
-        let words: Vec<&str> = (0..count).map(|_| WORDS[self.below(WORDS.len())]).collect();
-        words.join(" ")
-    }
+fn words(random: &mut Random, most: usize) -> String {
+    let count = 1 + random.below(most);
+    let words: Vec<&str> = (0..count).map(|_| WORDS[random.below(WORDS.len())]).collect();
+    words.join(" ")
 }
 
 /// Records of which about half are hidden. These repeat words, stand between the turns of visible
@@ -38,7 +29,7 @@ fn records(random: &mut Random, count: usize) -> Vec<NewRecord> {
     let make = |n: usize| {
         let is_hidden = random.below(2) == 0;
         let level = if is_hidden { Classification::Confidential } else { Classification::Public };
-        let text = random.words(12);
+        let text = words(random, 12);
         let text = if is_hidden { format!("{text} crane crane anchor") } else { text };
         let mut record = record(&format!("n/{n}"), &text);
         record.access = Some(Access { level, named: Vec::new() });
@@ -96,7 +87,7 @@ fn said(found: &Found) -> Vec<String> {
 }
 
 fn request(random: &mut Random) -> FindRequest {
-    let mut query = random.words(5);
+    let mut query = words(random, 5);
     match random.below(8) {
         0 => query = format!("+{query}"),
         1 => query = format!("{query} -winch"),

@@ -120,6 +120,7 @@ impl Files {
 
     /// Tasks that have a store, in the order of their ids. A file of another kind of name is none.
     fn task_ids(&self, run: &RunId) -> Result<Vec<TaskId>> {
+        // May be dropped: a file of such a name belongs to nobody's task.
         let named =
             |name: String| TaskId::parse(name.strip_suffix(EXTENSION)?.strip_suffix('.')?).ok();
         let mut ids: Vec<TaskId> =
