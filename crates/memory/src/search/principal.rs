@@ -9,6 +9,7 @@ use super::question::same_text;
 use super::rerank::Models;
 use super::{find, lookup, near_values};
 use crate::error::Result;
+use crate::records::provenance::Trust;
 use crate::records::record::Record;
 use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
@@ -42,6 +43,12 @@ impl PrincipalReader {
     #[must_use]
     pub fn raw(&self) -> RawView<'_> {
         RawView::of(&self.view)
+    }
+
+    /// As [`crate::Reader::trusted`].
+    #[must_use]
+    pub fn trusted(&self, trust_min: Trust) -> PrincipalReader {
+        PrincipalReader::of(self.view.trusted(trust_min))
     }
 
     /// As [`crate::Reader::on`]. A branch, a checkpoint and the size of the capsule are not shown

@@ -8,7 +8,9 @@ use kapsa_index::{Candidate, Sequences};
 
 use crate::error::{Error, Result};
 use crate::records::access::{Classification, ClearanceProfile};
+use crate::records::admission::ReviewRules;
 use crate::records::codec::{Body, Operation};
+use crate::records::provenance::Trust;
 use crate::records::record::Record;
 use crate::records::uri::Uri;
 use crate::tables::branch_table::Class;
@@ -45,6 +47,10 @@ pub(crate) struct View {
     guard: Option<Arc<Guard>>,
     /// Sequences of the memories seen; none when that is all of them.
     memories: OnceLock<Option<Sequences>>,
+    /// Sequences seen, the capsule's own included.
+    everything: OnceLock<Sequences>,
+    /// What is trusted less far is left out of searches and lists.
+    trust_min: Trust,
 }
 
 impl std::fmt::Debug for View {
@@ -63,7 +69,14 @@ impl View {
     }
 
     fn of(store: Arc<Store>, lineage: Lineage) -> View {
-        View { store, lineage, guard: None, memories: OnceLock::new() }
+        View {
+            store,
+            lineage,
+            guard: None,
+            memories: OnceLock::new(),
+            everything: OnceLock::new(),
+            trust_min: Trust::ALL[0],
+        }
     }
 
     /// `main` in a snapshot, which shares this one's store when it is of the same commit.
@@ -77,7 +90,11 @@ impl View {
 
     /// Another lineage in the same store, for the same principal.
     pub(crate) fn with(&self, lineage: Lineage) -> View {
-        View { guard: self.guard.clone(), ..View::of(Arc::clone(&self.store), lineage) }
+        View {
+            guard: self.guard.clone(),
+            trust_min: self.trust_min,
+            ..View::of(Arc::clone(&self.store), lineage)
+        }
     }
 
     /// The same, as a principal sees it.
@@ -85,8 +102,20 @@ impl View {
         let guard = Guard::new(profile, self.store.tables().len());
         View {
             guard: Some(Arc::new(guard)),
+            trust_min: self.trust_min,
             ..View::of(Arc::clone(&self.store), self.lineage.clone())
         }
+    }
+
+    /// The same, without what is trusted less far in searches and lists. A record is trusted as its
+    /// newest revision is.
+    pub(crate) fn trusted(&self, trust_min: Trust) -> View {
+        View { trust_min, ..self.clone() }
+    }
+
+    /// The exact terms of what is left out because it is not trusted as far as is asked.
+    pub(crate) fn untrusted_terms(&self) -> Vec<String> {
+        self.trust_min.terms_below()
     }
 
     /// What the snapshot holds, whoever looks.
@@ -214,6 +243,15 @@ impl View {
         Ok(self.memories.get_or_init(|| memories).as_ref())
     }
 
+    /// Sequences that this view sees, replaced ones and the capsule's own included.
+    fn everything(&self) -> Result<&Sequences> {
+        if let Some(known) = self.everything.get() {
+            return Ok(known);
+        }
+        let all = self.store.sequences(&self.lineage, Class::Both)?;
+        Ok(self.everything.get_or_init(|| all))
+    }
+
     /// Whether a memory that this view sees is a newest revision of its URI, not a tombstone, and
     /// may be known to whoever looks.
     pub(crate) fn is_visible(&self, candidate: &Candidate<'_>) -> Result<bool> {
@@ -240,15 +278,26 @@ impl View {
 
     /// Whether a revision that this view sees took the place of the indexed record `sequence`.
     fn is_replaced(&self, sequence: u64) -> Result<bool> {
-        let memories = self.memories()?;
+        // What the capsule writes about itself is replaced by its like, which is not a memory.
+        let seen = match self.memories()? {
+            Some(memories) if !memories.contains(sequence) => Some(self.everything()?),
+            memories => memories,
+        };
         for table in self.store.tables().replaced()? {
             for new in table.replacements(sequence)? {
                 let new = new?;
-                if new == sequence || memories.is_none_or(|seen| seen.contains(new)) {
+                if new == sequence || seen.is_none_or(|seen| seen.contains(new)) {
                     return Ok(true);
                 }
             }
         }
         Ok(false)
     }
+}
+
+/// The rules of review that are in force: those on `main`.
+pub(crate) fn review_rules(view: &View) -> Result<ReviewRules> {
+    let main = view.with(Lineage::main());
+    let body = main.visible(&ReviewRules::uri())?;
+    body.map_or_else(|| Ok(ReviewRules::default()), |body| ReviewRules::from_record(&body.record))
 }

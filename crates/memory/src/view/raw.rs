@@ -232,9 +232,11 @@ impl<'a> RawView<'a> {
     fn within(&self, filter: &ScanFilter) -> Result<kapsa_index::Filter> {
         let mut all = filter.all.clone();
         all.extend(self.view.narrowing_terms()?);
+        let mut none = filter.none.clone();
+        none.extend(self.view.untrusted_terms());
         Ok(kapsa_index::Filter {
             all,
-            none: filter.none.clone(),
+            none,
             parts: filter.parts.clone(),
             since_us: filter.since,
             seqs: self.view.memories()?.cloned(),

@@ -1,8 +1,6 @@
 //! What is to change, collected first and written in one commit: for crates with kinds of records
 //! of their own, whose changes follow from what is there. Knows nothing of who writes.
 
-use super::transaction::Transaction;
-use crate::error::Result;
 use crate::records::record::NewRecord;
 use crate::records::uri::Uri;
 
@@ -40,15 +38,5 @@ impl Batch {
     /// Removes such a note.
     pub fn forget_note(&mut self, uri: Uri) {
         self.all.push(BatchItem::RemoveNote(uri));
-    }
-
-    /// Adds all of it to a transaction.
-    pub(super) fn add_to(self, transaction: &mut Transaction<'_>) -> Result<()> {
-        self.all.into_iter().try_for_each(|item| match item {
-            BatchItem::Put(record) => transaction.put(*record),
-            BatchItem::Forget(uri) => transaction.forget(&uri),
-            BatchItem::Note(record) => transaction.note(*record),
-            BatchItem::RemoveNote(uri) => transaction.remove_note(&uri),
-        })
     }
 }

@@ -10,13 +10,17 @@ use std::collections::HashMap;
 use kapsa_capsule::SegmentDraft;
 
 use super::ahead::{NewVectors, PlacedVectors};
+use super::batch::BatchItem;
 use super::gather::{add_derived, detached};
 use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
+use super::screen::Screen;
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::access::{Access, Classified};
 use crate::records::codec::{Envelope, Operation};
+use crate::records::held::{Reason, reasons_of};
 use crate::records::kinds;
+use crate::records::provenance::Trust;
 use crate::records::record::{Micros, NewRecord};
 use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
@@ -34,11 +38,17 @@ pub struct Transaction<'w> {
     writer: &'w mut Writer,
     pending: Vec<Pending>,
     tail_max: u64,
+    screen: Screen,
 }
 
 impl<'w> Transaction<'w> {
     pub(super) fn new(writer: &'w mut Writer) -> Transaction<'w> {
-        Transaction { writer, pending: Vec::new(), tail_max: TAIL_RECORDS_MAX }
+        Transaction {
+            writer,
+            pending: Vec::new(),
+            tail_max: TAIL_RECORDS_MAX,
+            screen: Screen::default(),
+        }
     }
 
     /// Lets the tail grow as far as it may while several threads put at once.
@@ -52,7 +62,79 @@ impl<'w> Transaction<'w> {
     /// `InvalidRecord`.
     pub fn put(&mut self, record: NewRecord) -> Result<()> {
         record.check()?;
-        self.pending.push(Pending::put(record, self.writer.envelope()));
+        let envelope = self.writer.envelope_of(&record);
+        let reasons = self.screened(&record, &envelope)?;
+        self.pending.push(match reasons.is_empty() {
+            true => Pending::put(record, envelope),
+            false => Pending::held(record, &reasons, envelope),
+        });
+        Ok(())
+    }
+
+    /// Why a record is kept for review instead; nothing when it is not.
+    fn screened(&mut self, record: &NewRecord, envelope: &Envelope) -> Result<Vec<Reason>> {
+        // What the owner writes is never asked, and so costs nothing.
+        if envelope.provenance.trust == Trust::Owner {
+            return Ok(Vec::new());
+        }
+        let now = (self.writer.options.clock)();
+        self.screen.reasons(self.writer.view()?, record, &envelope.provenance, now)
+    }
+
+    /// Adds what a store makes of one thing that it was given, together or not at all: where a part
+    /// of it is kept for review, that alone is kept, and the rest is dropped with what it follows
+    /// from. What a record says again in the words that are there is trusted as far as those.
+    pub(super) fn put_batch(&mut self, items: Vec<BatchItem>) -> Result<()> {
+        let mut held = Vec::new();
+        for item in &items {
+            let BatchItem::Put(record) = item else { continue };
+            record.check()?;
+            if let Some(pending) = self.held(record)? {
+                held.push(pending);
+            }
+        }
+        if !held.is_empty() {
+            self.pending.extend(held);
+            return Ok(());
+        }
+        items.into_iter().try_for_each(|item| match item {
+            BatchItem::Put(record) => self.put_known(*record),
+            BatchItem::Forget(uri) => self.forget(&uri),
+            BatchItem::Note(record) => self.note(*record),
+            BatchItem::RemoveNote(uri) => self.remove_note(&uri),
+        })
+    }
+
+    /// A record of a store, where it is kept for review: for something that is not there yet.
+    fn held(&mut self, record: &NewRecord) -> Result<Option<Pending>> {
+        let envelope = self.writer.envelope_of(record);
+        let reasons = self.screened(record, &envelope)?;
+        if reasons.is_empty() {
+            return Ok(None);
+        }
+        if let Some(uri) = &record.uri
+            && let Some(there) = self.writer.view()?.visible(uri)?
+        {
+            let known = self.screened(&there.record.as_new(), &envelope)?;
+            if reasons.iter().all(|reason| known.contains(reason)) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Pending::held(record.clone(), &reasons, envelope)))
+    }
+
+    /// Puts a record; one in the words that are there already is trusted as far as those.
+    pub(super) fn put_known(&mut self, record: NewRecord) -> Result<()> {
+        record.check()?;
+        let mut envelope = self.writer.envelope_of(&record);
+        let is_owners = envelope.provenance.trust == Trust::Owner;
+        if let Some(uri) = record.uri.as_ref().filter(|_| !is_owners)
+            && let Some(there) = self.writer.view()?.visible(uri)?
+            && there.record.text == record.text
+        {
+            envelope.provenance.trust = there.record.provenance.trust;
+        }
+        self.pending.push(Pending::put(record, envelope));
         Ok(())
     }
 
@@ -220,6 +302,24 @@ impl<'w> Transaction<'w> {
         self.prepare()?.publish()
     }
 
+    /// Prepares and publishes what a store makes of one thing.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`]; `HeldForReview` when it is kept for review: that is published,
+    /// and nothing of it is visible.
+    pub(super) fn commit_unheld(self) -> Result<Vec<Put>> {
+        let held = self.pending.iter().filter_map(Pending::held_record);
+        let reasons: Vec<String> = held.flat_map(reasons_of).map(|one| one.reason).collect();
+        let puts = self.commit()?;
+        match puts.iter().find(|put| put.change == Change::Held) {
+            None => Ok(puts),
+            Some(put) => {
+                let (item, reasons) = (put.uri.clone(), reasons.join("; "));
+                Err(Error::HeldForReview { item, reasons })
+            }
+        }
+    }
+
     /// The branch as it is before this transaction.
     pub(super) fn view(&mut self) -> Result<&View> {
         self.writer.view()
@@ -269,7 +369,12 @@ impl Unpublished<'_> {
         };
         let records = self.entries.len() as u64;
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
-        let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
+        // What is kept for review gets its vectors when it is let in.
+        let is_held = self.puts.iter().any(|put| put.change == Change::Held);
+        let placed = match is_held {
+            true => None,
+            false => vectors.place(self.writer.view()?.store(), first, records).ok().flatten(),
+        };
         let is_placed = placed.is_some();
         Ok((self.publish_with(placed)?, is_placed))
     }
@@ -381,6 +486,10 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
             }
             exists = found.1;
             known.insert(uri.clone(), !buries);
+        }
+        if pending.is_held() {
+            changes.push(Change::Held);
+            continue;
         }
         changes.push(match (buries, exists) {
             (true, _) => Change::Forgotten,
