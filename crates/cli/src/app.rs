@@ -11,8 +11,8 @@ use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, Un
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
     AsOf, Coverage, Error, Holder, Listing, Models, NewRecord, NewVectors, PrincipalReader,
-    PrincipalWriter, Provenance, Reader, Record, UnlockedWriter, Unpublished, Uri, WriteOptions,
-    Writer,
+    PrincipalWriter, Provenance, Reader, Record, Trust, UnlockedWriter, Unpublished, Uri,
+    WriteOptions, Writer,
 };
 
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
@@ -459,9 +459,17 @@ impl App {
             clock: moment::now,
             lock_timeout: self.global.lock_timeout.unwrap_or(LOCK_TIMEOUT_DEFAULT),
             holder: holder(run),
-            provenance: Provenance::default().at_most(self.global.trust.map(Into::into)),
+            provenance: Provenance::default()
+                .at_most(self.global.trust.map(Into::into))
+                .at_most(environment_trust()),
         }
     }
+}
+
+/// How far what this program writes is trusted, where that was said by who started it: a flag does
+/// not raise it.
+fn environment_trust() -> Option<Trust> {
+    Trust::named(&std::env::var("KAPSA_TRUST").ok()?)
 }
 
 /// Who runs this program, where that was said by who started it.

@@ -516,6 +516,7 @@ mod tests {
             confidence: None,
             source: None,
             access: None,
+            provenance: Provenance::default(),
             branch: kapsa_memory::BranchId::MAIN,
             system: false,
             conflicts_with: Vec::new(),

@@ -117,20 +117,15 @@ impl From<AdmissionLevel> for Admission {
     }
 }
 
-/// How far something is believed.
+// How far something is believed, as docs/access.md says. Comments on the values would make every
+// help text long, since the flags are global.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TrustLevel {
-    /// The output of a tool: a page, somebody else's file
     Tool,
-    /// Taken over from another product
     Import,
-    /// Taken from the trace of a session
     Trace,
-    /// Written by a language model
     Model,
-    /// Written by a principal
     Principal,
-    /// Written by the owner
     Owner,
 }
 
