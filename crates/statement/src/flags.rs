@@ -120,9 +120,8 @@ pub fn flags(text: &str) -> Vec<Flag> {
 }
 
 fn oversize(text: &str) -> Option<String> {
-    (text.len() > OVERSIZE_BYTES).then(|| {
-        format!("{} bytes of text, more than {} KiB", text.len(), OVERSIZE_BYTES / 1024)
-    })
+    (text.len() > OVERSIZE_BYTES)
+        .then(|| format!("{} bytes of text, more than {} KiB", text.len(), OVERSIZE_BYTES / 1024))
 }
 
 /// As much of a text as fits into so many bytes.

@@ -230,7 +230,8 @@ fn found_by(at: usize, text: &[u8]) -> Vec<SecretSpan> {
 /// What a text holds, for a person; nothing without secrets.
 pub(super) fn described(spans: &[SecretSpan]) -> Option<String> {
     let first = spans.first()?;
-    let what = RULES.iter().find(|rule| rule.name == first.rule).map_or("a secret", |rule| rule.what);
+    let what =
+        RULES.iter().find(|rule| rule.name == first.rule).map_or("a secret", |rule| rule.what);
     Some(match spans.len() {
         1 => format!("{what} ({})", first.rule),
         more => format!("{what} ({}) and {} more", first.rule, more - 1),
@@ -270,9 +271,9 @@ fn has_long_part(found: &[u8]) -> bool {
 /// there, by its place.
 fn names_algorithm(found: &[u8]) -> bool {
     let header = found.split(|byte| *byte == b'.').next().unwrap_or_default();
-    ["ImFsZyI", "JhbGci", "iYWxnI"].iter().any(|spelling| {
-        header.windows(spelling.len()).any(|part| part == spelling.as_bytes())
-    })
+    ["ImFsZyI", "JhbGci", "iYWxnI"]
+        .iter()
+        .any(|spelling| header.windows(spelling.len()).any(|part| part == spelling.as_bytes()))
 }
 
 #[cfg(test)]

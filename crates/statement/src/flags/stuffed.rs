@@ -62,9 +62,8 @@ fn repeated_words(words: &[&str]) -> Option<String> {
     often.sort_unstable_by(|a, b| b.cmp(a));
     often.truncate(FEW);
     let repetitions: usize = often.iter().map(|(uses, _)| uses - 1).sum();
-    (repetitions * 3 > words.len()).then(|| {
-        format!("{repetitions} of {} words repeat the same {}", words.len(), often.len())
-    })
+    (repetitions * 3 > words.len())
+        .then(|| format!("{repetitions} of {} words repeat the same {}", words.len(), often.len()))
 }
 
 /// One sentence stands in the text often, and makes up more than half of it.
@@ -79,5 +78,6 @@ fn sentences(folded: &str) -> Option<String> {
     let is_text = sentence.chars().filter(|c| c.is_alphabetic()).count() * 5
         >= sentence.chars().filter(|c| *c != ' ').count() * 4;
     let is_most = uses * sentence.len() * 2 > folded.len();
-    (uses >= SENTENCES_MIN && is_most && is_text).then(|| format!("one sentence stands here {uses} times"))
+    (uses >= SENTENCES_MIN && is_most && is_text)
+        .then(|| format!("one sentence stands here {uses} times"))
 }

@@ -19,27 +19,79 @@ const RANDOM_BITS_MIN: f64 = 3.0;
 
 /// Words of which one makes a name in `…key` that of a secret.
 const KEYS: [&str; 13] = [
-    "api", "secret", "access", "auth", "private", "encrypt", "sign", "master", "service", "account",
-    "client", "webhook", "deploy",
+    "api", "secret", "access", "auth", "private", "encrypt", "sign", "master", "service",
+    "account", "client", "webhook", "deploy",
 ];
 
 /// Parts of names whose values are public.
 const PUBLIC: [&str; 14] = [
-    "public", "primary", "foreign", "sort", "partition", "cache", "page", "continuation", "next",
-    "max_", "csrf", "cursor", "idempotency", "sync",
+    "public",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "cache",
+    "page",
+    "continuation",
+    "next",
+    "max_",
+    "csrf",
+    "cursor",
+    "idempotency",
+    "sync",
 ];
 
 /// What a value that stands for another one is.
 const PLACEHOLDERS: [&str; 24] = [
-    "true", "false", "null", "none", "nil", "undefined", "string", "password", "passwd", "pass", "pwd",
-    "secret", "token", "user", "test", "admin", "key", "value", "postgres", "mysecretpassword",
-    "hunter2", "root", "guest", "passwort",
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "string",
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "user",
+    "test",
+    "admin",
+    "key",
+    "value",
+    "postgres",
+    "mysecretpassword",
+    "hunter2",
+    "root",
+    "guest",
+    "passwort",
 ];
 
 /// What a value that stands for another one has in it.
 const PLACEHOLDER_PARTS: [&str; 22] = [
-    "example", "your", "changeme", "change_me", "change-me", "placeholder", "xxxx", "****", "redacted",
-    "dummy", "sample", "foobar", "...", "…", "${", "{{", "$(", "env.", "env[", "environ", "getenv",
+    "example",
+    "your",
+    "changeme",
+    "change_me",
+    "change-me",
+    "placeholder",
+    "xxxx",
+    "****",
+    "redacted",
+    "dummy",
+    "sample",
+    "foobar",
+    "...",
+    "…",
+    "${",
+    "{{",
+    "$(",
+    "env.",
+    "env[",
+    "environ",
+    "getenv",
     "todo",
 ];
 

@@ -42,17 +42,24 @@ fn tokens_are_known_by_their_shape() {
         check("The key is ", &secret, ", keep it", rule);
         check("", &secret, "", rule);
     }
-    check("https://hooks.slack.com/services/", &format!("T0/B1/{}", drawn(24)), " posts", "slack_webhook");
+    check(
+        "https://hooks.slack.com/services/",
+        &format!("T0/B1/{}", drawn(24)),
+        " posts",
+        "slack_webhook",
+    );
 }
 
 #[test]
 fn private_keys_are_taken_to_their_end() {
     let body = format!("{}\n{}", drawn(64), drawn(40));
-    let whole = format!("-----BEGIN RSA {k}-----\n{body}\n-----END RSA {k}-----", k = "PRIVATE KEY");
+    let whole =
+        format!("-----BEGIN RSA {k}-----\n{body}\n-----END RSA {k}-----", k = "PRIVATE KEY");
     check("My key:\n", &whole, "\nThat was it.", "private_key");
     let open = format!("-----BEGIN OPENSSH {}-----\n{body}", "PRIVATE KEY");
     check("", &open, "\nThe rest is lost.", "private_key");
-    let escaped = format!("-----BEGIN {k}-----\\n{}\\n-----END {k}-----", drawn(64), k = "PRIVATE KEY");
+    let escaped =
+        format!("-----BEGIN {k}-----\\n{}\\n-----END {k}-----", drawn(64), k = "PRIVATE KEY");
     check("{\"pem\": \"", &escaped, "\"}", "private_key");
 }
 
