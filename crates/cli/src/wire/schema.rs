@@ -24,8 +24,8 @@ use super::merge::MergeAnswer;
 use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
 use super::record::{FoundOut, HistoryOut, RecordOut, Records};
-use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
 use super::review::{DecidedOut, PendingRecordOut, PendingRecordsOut, RulesOut};
+use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
 use super::run::{
     self, ConfigOut, FinishedOut, RecordedOut, RunsOut, StartedOut, StatusOut, StepAnswer,
 };

@@ -40,7 +40,8 @@ fn odd_control(text: &str) -> Option<char> {
 /// Whether a text begins with a sequence that sets colours and weights (`ESC [ 1;31 m`) and does
 /// not conceal what follows (8).
 fn is_colour(text: &str) -> bool {
-    let Some((codes, _)) = text.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m')) else {
+    let Some((codes, _)) = text.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m'))
+    else {
         return false;
     };
     codes.len() <= COLOUR_BYTES_MAX
