@@ -114,7 +114,7 @@ impl StoreLocation {
     /// What the branch holds now, or held then; none when there is no capsule yet.
     pub(crate) fn reader(&self) -> Result<Option<ActingReader>> {
         let Some(reader) = self.whole()? else { return Ok(None) };
-        let reader = reader.trusted(self.trust_min);
+        let reader = kapsa_memory::trusted(&reader, self.trust_min);
         let reader = ActingReader::new(reader, self.principal.as_ref());
         if self.branch == MAIN && self.as_of.is_none() {
             return Ok(Some(reader));

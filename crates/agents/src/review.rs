@@ -1,7 +1,7 @@
 //! Lets in what waited for review and is more than a record: a fact is compared with what is known
 //! by now. Knows nothing of who decides.
 
-use kapsa_memory::review::Item;
+use kapsa_memory::review::PendingRecord;
 use kapsa_memory::{Result, Uri};
 
 use super::location::StoreLocation;
@@ -17,7 +17,7 @@ use super::workspace::WorkspaceMemory;
 /// What the store says.
 pub fn accept(
     location: &StoreLocation,
-    item: &Item,
+    item: &PendingRecord,
     by: &str,
     text: Option<String>,
 ) -> Result<Option<Uri>> {
@@ -36,7 +36,7 @@ pub fn accept(
 }
 
 /// The fact that an item is, without what it was to be beside others when it was brought.
-fn brought(item: &Item) -> Option<Fact> {
+fn brought(item: &PendingRecord) -> Option<Fact> {
     let mut record = item.record.clone();
     record.uri = item.brought.uri.clone()?;
     record.kind.clone_from(&item.brought.kind);

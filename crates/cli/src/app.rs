@@ -275,22 +275,14 @@ impl App {
     pub(crate) fn owner_reader_when(&self, when: &When) -> Result<Reader> {
         self.refuse_principals("use this verb")?;
         let Some(mount) = &when.mount else {
-            let reader = self.trusted(Reader::open(&self.capsule()?)?);
+            let reader = trusted(Reader::open(&self.capsule()?)?, &self.global);
             return self.placed(reader, when.as_of.as_deref(), Reader::on);
         };
         // A mount has no current branch.
         let branch =
             self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
-        let reader = self.trusted(Reader::open(&mount_path(&self.capsule()?, mount)?)?);
+        let reader = trusted(Reader::open(&mount_path(&self.capsule()?, mount)?)?, &self.global);
         Ok(reader.on(branch, when.as_of.as_deref().map(typed_time::as_of).as_ref())?)
-    }
-
-    /// The reader without what is trusted less far than is asked.
-    fn trusted(&self, reader: Reader) -> Reader {
-        match self.global.min_trust {
-            Some(least) => reader.trusted(least.into()),
-            None => reader,
-        }
     }
 
     /// The newest revision of a URI, and who reads it. What this capsule never knew is looked for
@@ -346,7 +338,7 @@ impl App {
 
     /// A reader of the branch that is meant, as of then.
     pub(crate) fn reader_as_of(&self, as_of: Option<&str>) -> Result<AnyReader> {
-        let reader = self.trusted(Reader::open(&self.capsule()?)?);
+        let reader = trusted(Reader::open(&self.capsule()?)?, &self.global);
         let Some(principal) = self.principal() else {
             return Ok(AnyReader::Owner(self.placed(reader, as_of, Reader::on)?));
         };
@@ -463,6 +455,14 @@ impl App {
                 .at_most(self.global.trust.map(Into::into))
                 .at_most(environment_trust()),
         }
+    }
+}
+
+/// The reader without what is trusted less far than is asked.
+fn trusted(reader: Reader, global: &Global) -> Reader {
+    match global.min_trust {
+        Some(least) => kapsa_memory::trusted(&reader, least.into()),
+        None => reader,
     }
 }
 

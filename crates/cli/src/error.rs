@@ -237,7 +237,9 @@ impl From<Error> for CliError {
             }
             Error::HeldForReview { item, .. } => {
                 let hint = format!("the owner decides: kapsa review show {}", item.short());
-                CliError::user("held_for_review", message).hint(hint).field("pending", item.as_str())
+                CliError::user("held_for_review", message)
+                    .hint(hint)
+                    .field("pending", item.as_str())
             }
             Error::PolicyChanged { id } => {
                 let hint = format!(

@@ -73,6 +73,7 @@ pub use search::query;
 pub use search::reader::Reader;
 pub use search::rerank::{LOGIT, Models, RERANKED};
 pub use search::sources::{same_text, sources_under};
+pub use search::trusted::trusted;
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
 pub use versions::checkpoint::NewCheckpoint;

@@ -1,6 +1,6 @@
 //! `review`: what waits is listed, shown, let in, changed or discarded, and rules say what waits.
 
-use kapsa_memory::review::{self, Item};
+use kapsa_memory::review::{self, PendingRecord};
 use kapsa_memory::{Admission, Error, Reader, ReviewRule, ReviewScope, Trust, Uri};
 
 use crate::app::{App, did};
@@ -55,7 +55,7 @@ fn named(id: &str) -> Result<Uri> {
     crate::app::uri(id)
 }
 
-fn item(reader: &Reader, id: &str) -> Result<Item> {
+fn item(reader: &Reader, id: &str) -> Result<PendingRecord> {
     review::item(reader, &named(id)?).map_err(|error| match error {
         Error::UriNotFound { .. } => {
             CliError::user("not_pending", format!("nothing waits under {id}"))
@@ -85,7 +85,7 @@ fn list(app: &mut App, limit: usize) -> Result<()> {
 }
 
 /// `17  fact/f_1  cro  instruction: tells the reader to …` and the text below.
-fn line(app: &mut App, item: &Item) -> Result<()> {
+fn line(app: &mut App, item: &PendingRecord) -> Result<()> {
     let record = &item.record;
     app.out.strong(&record.sequence.to_string())?;
     let target = item.brought.uri.as_ref().map_or(kind_of(item), Uri::short);
@@ -137,7 +137,7 @@ fn edit(app: &mut App, args: ReviewEdit) -> Result<()> {
     let_in(app, &item, &args.by.unwrap_or_default(), Some(text))
 }
 
-fn let_in(app: &mut App, item: &Item, by: &str, text: Option<String>) -> Result<()> {
+fn let_in(app: &mut App, item: &PendingRecord, by: &str, text: Option<String>) -> Result<()> {
     let new = New::begin(app, None)?;
     let path = app.capsule()?;
     let stored = kapsa_agents::accept(&app.location()?, item, by, text.clone())?;
@@ -169,7 +169,7 @@ fn reject(app: &mut App, args: &ReviewDecide) -> Result<()> {
 
 fn decided(
     app: &mut App,
-    item: &Item,
+    item: &PendingRecord,
     decision: &'static str,
     uri: Option<&Uri>,
     by: &str,

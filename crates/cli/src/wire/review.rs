@@ -1,6 +1,6 @@
 //! The JSON of `review`.
 
-use kapsa_memory::review::Item;
+use kapsa_memory::review::PendingRecord;
 use kapsa_memory::{Reason, ReviewRule};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub(crate) struct PendingRecordsOut<'a> {
 }
 
 impl<'a> PendingRecordsOut<'a> {
-    pub(crate) fn of(items: &'a [Item], more: bool) -> PendingRecordsOut<'a> {
+    pub(crate) fn of(items: &'a [PendingRecord], more: bool) -> PendingRecordsOut<'a> {
         let pending = items.iter().map(PendingRecordOut::from).collect();
         PendingRecordsOut { extent: Extent::cut(items.len(), more), pending }
     }
@@ -67,8 +67,8 @@ pub(crate) struct PendingRecordOut<'a> {
     flags: Vec<ReasonOut<'a>>,
 }
 
-impl<'a> From<&'a Item> for PendingRecordOut<'a> {
-    fn from(item: &'a Item) -> PendingRecordOut<'a> {
+impl<'a> From<&'a PendingRecord> for PendingRecordOut<'a> {
+    fn from(item: &'a PendingRecord) -> PendingRecordOut<'a> {
         use kapsa_memory::access::Classified;
         let record = &item.record;
         PendingRecordOut {
@@ -98,7 +98,7 @@ impl PendingRecordOut<'_> {
 }
 
 /// The kind of what waits, once it is stored.
-pub(crate) fn kind_of(item: &Item) -> &str {
+pub(crate) fn kind_of(item: &PendingRecord) -> &str {
     match item.brought.kind.as_str() {
         "" => kapsa_memory::record::KIND_DEFAULT,
         kind => kind,
@@ -109,8 +109,8 @@ pub(crate) fn kind_of(item: &Item) -> &str {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ReviewReason")]
 struct ReasonOut<'a> {
-    /// Name of the flag: `instruction`, `tool_call`, `prompt_markup`, `hidden_characters`, `secret`,
-    /// `oversize`, `stuffed`, `flood`, or `policy` where a rule asks for a review.
+    /// Name of the flag: `instruction`, `tool_call`, `prompt_markup`, `hidden_characters`,
+    /// `secret`, `oversize`, `stuffed`, `flood`, or `policy` where a rule asks for a review.
     flag: &'a str,
     /// What was seen.
     reason: &'a str,

@@ -16,7 +16,7 @@ use crate::records::uri::Uri;
 use crate::view::as_of::AsOf;
 use crate::view::raw::RawView;
 use crate::view::vectors::Coverage;
-use crate::view::{View, branches};
+use crate::view::{View, branches, trust};
 
 /// A capsule at one moment, as one principal may know it. Made by [`crate::Reader::as_principal`].
 ///
@@ -45,10 +45,10 @@ impl PrincipalReader {
         RawView::of(&self.view)
     }
 
-    /// As [`crate::Reader::trusted`].
+    /// As [`crate::trusted`].
     #[must_use]
     pub fn trusted(&self, trust_min: Trust) -> PrincipalReader {
-        PrincipalReader::of(self.view.trusted(trust_min))
+        PrincipalReader::of(trust::trusted(&self.view, trust_min))
     }
 
     /// As [`crate::Reader::on`]. A branch, a checkpoint and the size of the capsule are not shown

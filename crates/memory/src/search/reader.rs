@@ -12,7 +12,6 @@ use super::rerank::Models;
 use super::{find, lookup, near_values};
 use crate::error::{Error, Result};
 use crate::records::access::ClearanceProfile;
-use crate::records::provenance::Trust;
 use crate::records::record::{BranchId, Record};
 use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
@@ -88,13 +87,6 @@ impl Reader {
     #[must_use]
     pub fn as_principal(&self, profile: ClearanceProfile) -> PrincipalReader {
         PrincipalReader::of(self.view.guarded(profile))
-    }
-
-    /// The same capsule without what is trusted less far, in searches and lists. A record is trusted
-    /// as its newest revision is.
-    #[must_use]
-    pub fn trusted(&self, trust_min: Trust) -> Reader {
-        Reader { view: self.view.trusted(trust_min) }
     }
 
     /// The profile of a principal as it is now on `main`, whatever branch is seen; one that allows

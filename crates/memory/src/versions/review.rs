@@ -1,5 +1,6 @@
-//! What waits for review: it is listed, accepted, changed or rejected, and the rules say what has to
-//! wait. Each decision is a revision that names who made it; what was rejected stays in the history.
+//! What waits for review: it is listed, accepted, changed or rejected, and the rules say what has
+//! to wait. Each decision is a revision that names who made it; what was rejected stays in the
+//! history.
 
 use crate::error::{Result, not_found};
 use crate::records::admission::{ReviewRule, ReviewRules, ReviewScope};
@@ -11,7 +12,7 @@ use crate::records::record::{BranchId, NewRecord, Record};
 use crate::records::request::{Filter, Put, TimelineRequest};
 use crate::records::uri::Uri;
 use crate::search::reader::Reader;
-use crate::view::review_rules;
+use crate::view::trust::review_rules;
 use crate::write::pending::Pending;
 use crate::write::writer::Writer;
 
@@ -19,7 +20,7 @@ pub use crate::records::admission::{Admission, REVIEW_RULES_MAX};
 
 /// Something that waits for review.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct PendingRecord {
     /// The record that waits: what was brought is its text, and who brought it its provenance.
     pub record: Record,
     /// What it is to become.
@@ -28,9 +29,9 @@ pub struct Item {
     pub reasons: Vec<Reason>,
 }
 
-impl Item {
-    fn of(record: Record) -> Item {
-        Item { brought: held::brought(&record), reasons: held::reasons(&record), record }
+impl PendingRecord {
+    fn of(record: Record) -> PendingRecord {
+        PendingRecord { brought: held::brought(&record), reasons: held::reasons(&record), record }
     }
 
     /// What the record says of its writer once `by` lets it in.
@@ -45,22 +46,22 @@ impl Item {
 ///
 /// # Errors
 /// What the disk or a damaged file reports.
-pub fn list(reader: &Reader, limit: usize) -> Result<Vec<Item>> {
+pub fn list(reader: &Reader, limit: usize) -> Result<Vec<PendingRecord>> {
     let filter = Filter { kinds: vec![PENDING.to_string()], ..Filter::default() };
     let records = reader.timeline(&TimelineRequest { filter, limit, reverse: false })?;
-    Ok(records.into_iter().filter(|record| record.system).map(Item::of).collect())
+    Ok(records.into_iter().filter(|record| record.system).map(PendingRecord::of).collect())
 }
 
 /// What waits under this name.
 ///
 /// # Errors
 /// `UriNotFound` when nothing does; what the disk or a damaged file reports.
-pub fn item(reader: &Reader, uri: &Uri) -> Result<Item> {
+pub fn item(reader: &Reader, uri: &Uri) -> Result<PendingRecord> {
     let record = reader.get(uri)?;
     if !record.system || record.kind != PENDING {
         return Err(not_found(uri));
     }
-    Ok(Item::of(record))
+    Ok(PendingRecord::of(record))
 }
 
 /// Puts what waits where it was to go, in the name of whoever brought it, with `by` as who let it
@@ -89,7 +90,7 @@ pub fn close(writer: &mut Writer, uri: &Uri, by: &str) -> Result<Put> {
     Ok(writer.write(all)?.remove(0))
 }
 
-fn closing(writer: &Writer, item: &Item, by: &str) -> Pending {
+fn closing(writer: &Writer, item: &PendingRecord, by: &str) -> Pending {
     let review = Some(Review { by: by.to_string(), item: item.record.sequence });
     let own = writer.envelope();
     let provenance = Provenance { review, ..own.provenance.clone() };

@@ -6,9 +6,8 @@ use std::sync::{Arc, OnceLock};
 use kapsa_capsule::Snapshot;
 use kapsa_index::{Candidate, Sequences};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::records::access::{Classification, ClearanceProfile};
-use crate::records::admission::ReviewRules;
 use crate::records::codec::{Body, Operation};
 use crate::records::provenance::Trust;
 use crate::records::record::Record;
@@ -16,6 +15,7 @@ use crate::records::uri::Uri;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 
+mod aliases;
 pub(crate) mod as_of;
 pub(crate) mod attached;
 pub(crate) mod branches;
@@ -27,6 +27,7 @@ pub(crate) mod raw;
 mod segment_tables;
 mod store;
 mod tail;
+pub(crate) mod trust;
 pub(crate) mod vector_block;
 pub(crate) mod vectors;
 pub(crate) mod visibility;
@@ -107,17 +108,6 @@ impl View {
         }
     }
 
-    /// The same, without what is trusted less far in searches and lists. A record is trusted as its
-    /// newest revision is.
-    pub(crate) fn trusted(&self, trust_min: Trust) -> View {
-        View { trust_min, ..self.clone() }
-    }
-
-    /// The exact terms of what is left out because it is not trusted as far as is asked.
-    pub(crate) fn untrusted_terms(&self) -> Vec<String> {
-        self.trust_min.terms_below()
-    }
-
     /// What the snapshot holds, whoever looks.
     pub(crate) fn store(&self) -> &Store {
         &self.store
@@ -151,10 +141,14 @@ impl View {
         self.guard.as_ref().map(|guard| guard.known(&self.store)).transpose()
     }
 
-    /// The exact terms that narrow a search to what whoever looks may know; none where it is enough
-    /// to check each candidate.
-    pub(crate) fn narrowing_terms(&self) -> Result<Option<Vec<String>>> {
-        self.guard.as_ref().map_or(Ok(None), |guard| guard.narrowing_terms(&self.store))
+    /// Narrows a filter to what whoever looks may know, where it is not enough to check each
+    /// candidate, and to what is trusted as far as is asked.
+    pub(crate) fn narrow(&self, filter: &mut kapsa_index::Filter) -> Result<()> {
+        if let Some(guard) = &self.guard {
+            filter.all.extend(guard.narrowing_terms(&self.store)?);
+        }
+        filter.none.extend(self.trust_min.terms_below());
+        Ok(())
     }
 
     /// Newest revision of a URI, tombstones included.
@@ -175,32 +169,6 @@ impl View {
             }
             _ => Ok(head),
         }
-    }
-
-    /// The URI that a URI stands for, and whether a memory is visible under it.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when aliases lead in a circle or too far.
-    pub(crate) fn look_up(&self, uri: &Uri) -> Result<(Uri, bool)> {
-        let mut uri = uri.clone();
-        for _ in 0..=ALIASES_MAX {
-            let Some(head) = self.newest(&uri)? else { return Ok((uri, false)) };
-            let body = self.store.body(head.sequence)?;
-            match body.record.alias {
-                Some(target) => uri = target,
-                None => return Ok((uri, body.operation == Operation::Put)),
-            }
-        }
-        let reason = format!(
-            "{uri} is an alias that leads in a circle, or over more than {ALIASES_MAX} others"
-        );
-        Err(Error::InvalidOperation { reason })
-    }
-
-    /// The URI that a URI stands for, if a memory is visible under it.
-    pub(crate) fn resolve(&self, uri: &Uri) -> Result<Option<Uri>> {
-        let (uri, exists) = self.look_up(uri)?;
-        Ok(exists.then_some(uri))
     }
 
     /// The newest visible revision under exactly this URI, an alias included.
@@ -243,15 +211,6 @@ impl View {
         Ok(self.memories.get_or_init(|| memories).as_ref())
     }
 
-    /// Sequences that this view sees, replaced ones and the capsule's own included.
-    fn everything(&self) -> Result<&Sequences> {
-        if let Some(known) = self.everything.get() {
-            return Ok(known);
-        }
-        let all = self.store.sequences(&self.lineage, Class::Both)?;
-        Ok(self.everything.get_or_init(|| all))
-    }
-
     /// Whether a memory that this view sees is a newest revision of its URI, not a tombstone, and
     /// may be known to whoever looks.
     pub(crate) fn is_visible(&self, candidate: &Candidate<'_>) -> Result<bool> {
@@ -280,7 +239,13 @@ impl View {
     fn is_replaced(&self, sequence: u64) -> Result<bool> {
         // What the capsule writes about itself is replaced by its like, which is not a memory.
         let seen = match self.memories()? {
-            Some(memories) if !memories.contains(sequence) => Some(self.everything()?),
+            Some(memories) if !memories.contains(sequence) => match self.everything.get() {
+                Some(known) => Some(known),
+                None => {
+                    let all = self.store.sequences(&self.lineage, Class::Both)?;
+                    Some(self.everything.get_or_init(|| all))
+                }
+            },
             memories => memories,
         };
         for table in self.store.tables().replaced()? {
@@ -293,11 +258,4 @@ impl View {
         }
         Ok(false)
     }
-}
-
-/// The rules of review that are in force: those on `main`.
-pub(crate) fn review_rules(view: &View) -> Result<ReviewRules> {
-    let main = view.with(Lineage::main());
-    let body = main.visible(&ReviewRules::uri())?;
-    body.map_or_else(|| Ok(ReviewRules::default()), |body| ReviewRules::from_record(&body.record))
 }

@@ -13,8 +13,9 @@ use crate::records::kinds::EPISODE;
 use crate::records::provenance::{Provenance, Trust};
 use crate::records::record::{Micros, NewRecord};
 use crate::records::request::Filter;
+use crate::view::View;
+use crate::view::trust::review_rules;
 use crate::view::visibility::Visibility;
-use crate::view::{View, review_rules};
 
 /// Newest memories of a writer that a new one is compared with.
 const FLOOD_WINDOW: usize = 48;

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use kapsa_capsule::SegmentDraft;
 
 use super::ahead::{NewVectors, PlacedVectors};
-use super::batch::BatchItem;
 use super::gather::{add_derived, detached};
 use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
 use super::screen::Screen;
@@ -18,7 +17,7 @@ use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::access::{Access, Classified};
 use crate::records::codec::{Envelope, Operation};
-use crate::records::held::{Reason, reasons_of};
+use crate::records::held::Reason;
 use crate::records::kinds;
 use crate::records::provenance::Trust;
 use crate::records::record::{Micros, NewRecord};
@@ -35,8 +34,8 @@ use crate::write::pending::{self, Name, Pending, What};
 #[derive(Debug)]
 #[must_use = "nothing is written before it is prepared and published"]
 pub struct Transaction<'w> {
-    writer: &'w mut Writer,
-    pending: Vec<Pending>,
+    pub(super) writer: &'w mut Writer,
+    pub(super) pending: Vec<Pending>,
     tail_max: u64,
     screen: Screen,
 }
@@ -72,70 +71,17 @@ impl<'w> Transaction<'w> {
     }
 
     /// Why a record is kept for review instead; nothing when it is not.
-    fn screened(&mut self, record: &NewRecord, envelope: &Envelope) -> Result<Vec<Reason>> {
+    pub(super) fn screened(
+        &mut self,
+        record: &NewRecord,
+        envelope: &Envelope,
+    ) -> Result<Vec<Reason>> {
         // What the owner writes is never asked, and so costs nothing.
         if envelope.provenance.trust == Trust::Owner {
             return Ok(Vec::new());
         }
         let now = (self.writer.options.clock)();
         self.screen.reasons(self.writer.view()?, record, &envelope.provenance, now)
-    }
-
-    /// Adds what a store makes of one thing that it was given, together or not at all: where a part
-    /// of it is kept for review, that alone is kept, and the rest is dropped with what it follows
-    /// from. What a record says again in the words that are there is trusted as far as those.
-    pub(super) fn put_batch(&mut self, items: Vec<BatchItem>) -> Result<()> {
-        let mut held = Vec::new();
-        for item in &items {
-            let BatchItem::Put(record) = item else { continue };
-            record.check()?;
-            if let Some(pending) = self.held(record)? {
-                held.push(pending);
-            }
-        }
-        if !held.is_empty() {
-            self.pending.extend(held);
-            return Ok(());
-        }
-        items.into_iter().try_for_each(|item| match item {
-            BatchItem::Put(record) => self.put_known(*record),
-            BatchItem::Forget(uri) => self.forget(&uri),
-            BatchItem::Note(record) => self.note(*record),
-            BatchItem::RemoveNote(uri) => self.remove_note(&uri),
-        })
-    }
-
-    /// A record of a store, where it is kept for review: for something that is not there yet.
-    fn held(&mut self, record: &NewRecord) -> Result<Option<Pending>> {
-        let envelope = self.writer.envelope_of(record);
-        let reasons = self.screened(record, &envelope)?;
-        if reasons.is_empty() {
-            return Ok(None);
-        }
-        if let Some(uri) = &record.uri
-            && let Some(there) = self.writer.view()?.visible(uri)?
-        {
-            let known = self.screened(&there.record.as_new(), &envelope)?;
-            if reasons.iter().all(|reason| known.contains(reason)) {
-                return Ok(None);
-            }
-        }
-        Ok(Some(Pending::held(record.clone(), &reasons, envelope)))
-    }
-
-    /// Puts a record; one in the words that are there already is trusted as far as those.
-    pub(super) fn put_known(&mut self, record: NewRecord) -> Result<()> {
-        record.check()?;
-        let mut envelope = self.writer.envelope_of(&record);
-        let is_owners = envelope.provenance.trust == Trust::Owner;
-        if let Some(uri) = record.uri.as_ref().filter(|_| !is_owners)
-            && let Some(there) = self.writer.view()?.visible(uri)?
-            && there.record.text == record.text
-        {
-            envelope.provenance.trust = there.record.provenance.trust;
-        }
-        self.pending.push(Pending::put(record, envelope));
-        Ok(())
     }
 
     /// Adds a record as [`Transaction::put`]. Where it names no domain or no level, those of what
@@ -300,24 +246,6 @@ impl<'w> Transaction<'w> {
     /// As [`Transaction::prepare`] and [`Unpublished::publish`].
     pub fn commit(self) -> Result<Vec<Put>> {
         self.prepare()?.publish()
-    }
-
-    /// Prepares and publishes what a store makes of one thing.
-    ///
-    /// # Errors
-    /// As [`Transaction::commit`]; `HeldForReview` when it is kept for review: that is published,
-    /// and nothing of it is visible.
-    pub(super) fn commit_unheld(self) -> Result<Vec<Put>> {
-        let held = self.pending.iter().filter_map(Pending::held_record);
-        let reasons: Vec<String> = held.flat_map(reasons_of).map(|one| one.reason).collect();
-        let puts = self.commit()?;
-        match puts.iter().find(|put| put.change == Change::Held) {
-            None => Ok(puts),
-            Some(put) => {
-                let (item, reasons) = (put.uri.clone(), reasons.join("; "));
-                Err(Error::HeldForReview { item, reasons })
-            }
-        }
     }
 
     /// The branch as it is before this transaction.

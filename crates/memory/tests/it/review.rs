@@ -78,7 +78,8 @@ fn trust_comes_with_who_brings_it_and_no_tag_or_field_raises_it() {
         let all = ["note/a", "note/b", "note/c", "note/d"].map(of);
         assert_eq!(all, [Trust::Principal, Trust::Tool, Trust::Model, Trust::Owner]);
         let found = |least: Trust| {
-            let found = f.reader().trusted(least).find(&FindRequest::new("harbour"));
+            let found =
+                kapsa_memory::trusted(&f.reader(), least).find(&FindRequest::new("harbour"));
             let mut names: Vec<String> = found
                 .expect("found")
                 .hits
