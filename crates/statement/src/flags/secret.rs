@@ -267,8 +267,8 @@ fn has_long_part(found: &[u8]) -> bool {
         || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
 }
 
-/// Whether the first part, which is JSON in base64, names the algorithm: `"alg"` has three spellings
-/// there, by its place.
+/// Whether the first part, which is JSON in base64, names the algorithm: `"alg"` has three
+/// spellings there, by its place.
 fn names_algorithm(found: &[u8]) -> bool {
     let header = found.split(|byte| *byte == b'.').next().unwrap_or_default();
     ["ImFsZyI", "JhbGci", "iYWxnI"]
