@@ -13,9 +13,12 @@ const ZERO_WIDTH_MIN: usize = 8;
 /// How many tag characters name a region after a flag, with the one that ends it.
 const FLAG_TAGS_MAX: usize = 7;
 
+/// Longest list of codes in a sequence that sets colours.
+const COLOUR_BYTES_MAX: usize = 32;
+
 /// What is hidden in a text, for a person.
 pub(super) fn hidden(text: &str) -> Option<String> {
-    if let Some(control) = text.chars().find(|c| is_odd_control(*c)) {
+    if let Some(control) = odd_control(text) {
         return Some(format!("a control character ({})", code(control)));
     }
     if text.is_ascii() {
@@ -26,6 +29,25 @@ pub(super) fn hidden(text: &str) -> Option<String> {
         .or_else(|| run_of(text, is_zero_width, ZERO_WIDTH_MIN, "zero-width characters in a row"))
         .or_else(|| tags(text))
         .or_else(|| inside_word(text))
+}
+
+/// A control character that is not a line, a tab or a colour of a terminal, as programs print it.
+fn odd_control(text: &str) -> Option<char> {
+    let odd = |(_, c): &(usize, char)| is_odd_control(*c);
+    text.char_indices().filter(odd).find(|(at, _)| !is_colour(&text[*at..])).map(|(_, c)| c)
+}
+
+/// Whether a text begins with a sequence that sets colours and weights (`ESC [ 1;31 m`) and does
+/// not conceal what follows (8).
+fn is_colour(text: &str) -> bool {
+    let Some((codes, _)) = text.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m'))
+    else {
+        return false;
+    };
+    codes.len() <= COLOUR_BYTES_MAX
+        && codes.split(';').all(|code| {
+            code != "8" && code != "08" && code.bytes().all(|byte| byte.is_ascii_digit())
+        })
 }
 
 fn code(c: char) -> String {

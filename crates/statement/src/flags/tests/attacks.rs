@@ -114,7 +114,8 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     ("hidden_characters", "pay\u{200b}load"),
     ("hidden_characters", "hello \u{e0068}\u{e0069}\u{e0021}"),
     ("hidden_characters", "smile \u{1f600}\u{fe00}\u{fe01}\u{fe02}\u{fe03}\u{fe04}"),
-    ("hidden_characters", "red \u{1b}[31malert\u{1b}[0m"),
+    ("hidden_characters", "red \u{1b}[8malert\u{1b}[0m"),
+    ("hidden_characters", "a title \u{1b}]0;owned\u{7}"),
     ("hidden_characters", "if admin \u{2067}\u{2066}// no\u{2069}"),
     (
         "hidden_characters",
