@@ -28,6 +28,7 @@ mod records;
 mod review;
 mod role;
 mod run;
+mod schedule;
 mod shell;
 mod svc;
 mod sync;
