@@ -1,5 +1,5 @@
-//! What roles do by themselves, at intervals. Knows no clock and no file: the time is passed in, and
-//! who keeps when something ran last is a trait.
+//! What roles do by themselves, at intervals. Knows no clock and no file: the time is passed in,
+//! and who keeps when something ran last is a trait.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
