@@ -3,7 +3,7 @@
 //!
 //! Knows nothing of who wrote the text and of what happens to it: the caller decides that. A flag
 //! is a reason to look, not a verdict. What the rules look for is in `tables/flags.txt`; secrets
-//! are in [`secret`], of use to whoever takes them out of a text.
+//! are in `secret`, of use to whoever takes them out of a text.
 
 mod fold;
 mod hidden;
