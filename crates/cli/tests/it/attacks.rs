@@ -374,3 +374,26 @@ fn a_principal_of_the_environment_is_not_exchanged() {
     let audit = sandbox.json(&["timeline", "--kind", "audit"]);
     assert_eq!(texts(&audit, "records"), ["rev was denied: --as"]);
 }
+
+/// What ends or renames something hidden counts for nobody's scores, wherever it is stored.
+#[test]
+fn the_ends_and_other_names_of_hidden_records_move_no_score() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "gen", "=internal"]);
+    put(&sandbox, "note/press", "", "internal", "the press may know of the lantern");
+    for uri in ["note/h1", "note/h2"] {
+        put(&sandbox, uri, "hr", "internal", "a hidden ferry");
+    }
+    let score = || {
+        let found = sandbox.json(&["find", "press", "--mode", "lex", "--as", "gen"]);
+        found["hits"][0]["score"].clone()
+    };
+    let before = score();
+    assert!(before.is_number());
+    sandbox.ok(&["alias", "note/other", "note/h1"]);
+    assert_eq!(score(), before, "another name");
+    sandbox.ok(&["forget", "note/h2"]);
+    assert_eq!(score(), before, "an end");
+    sandbox.ok(&["optimize"]);
+    assert_eq!(score(), before, "in a segment");
+}
