@@ -416,6 +416,13 @@ impl App {
         Ok(name.filter(|name| name != MAIN))
     }
 
+    /// As [`App::branch`], as far as whoever acts may know of it.
+    pub(crate) fn known_branch(&self, capsule: &Path) -> Result<Option<String>> {
+        let Some(principal) = self.principal() else { return self.branch(capsule) };
+        let profile = Reader::open(capsule)?.clearance(principal)?;
+        branch_for(self, &profile, capsule)
+    }
+
     /// The capsule and the branch that are meant, for stores of facts, episodes and insights, as
     /// they are for who acts.
     pub(crate) fn location(&self) -> Result<StoreLocation> {

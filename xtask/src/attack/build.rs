@@ -229,6 +229,10 @@ fn built(
         building.moment += STEP / 3;
         building.group(&secret[at], at, true)?;
     }
+    if layout.has_vectors() {
+        // Which of the others got theirs on the way depends on what else was written.
+        building.shell("embed")?;
+    }
     Ok(Built { path, sequences: building.sequences })
 }
 

@@ -47,7 +47,7 @@ fn prompt(app: &App) -> String {
 /// The branch that lines work on; none on `main`, or where it cannot be told: the verb that needs
 /// it says why.
 fn current_branch(app: &App, capsule: &Path) -> Option<String> {
-    app.branch(capsule).unwrap_or_default()
+    app.known_branch(capsule).unwrap_or_default()
 }
 
 /// The lines of a terminal.
