@@ -143,7 +143,7 @@ impl Making<'_, '_> {
     }
 
     fn options(&mut self, flags: &[Flag]) {
-        let count = [0, 0, 0, 1, 1, 2, 3, 4][self.values.random.index(8).expect("eight")];
+        let count = [0, 0, 0, 0, 1, 1, 2, 3][self.values.random.index(8).expect("eight")];
         for _ in 0..count {
             let Some(index) = self.values.random.index(flags.len()) else { break };
             let flag = &flags[index];

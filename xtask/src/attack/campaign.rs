@@ -7,7 +7,7 @@ use std::process::Output;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::allowed::{self, GAPS};
 use super::answer::Answer;
@@ -70,12 +70,15 @@ pub(super) struct Campaign<'a> {
     pub(super) verbs: &'a [Verb],
     pub(super) seed: u64,
     pub(super) fault: Fault,
+    /// After so long no further attempts are begun.
+    pub(super) longest: Duration,
 }
 
 impl Campaign<'_> {
     /// Makes so many attempts.
     pub(super) fn run(&self, attempts: u64) -> Result<Tally, String> {
         let (tally, next) = (Mutex::new(Tally::default()), AtomicU64::new(0));
+        let start = Instant::now();
         let work = |thread: usize| {
             let site = self.folder.join(format!("site-{thread}"));
             let mut progress = Progress::new();
@@ -83,6 +86,7 @@ impl Campaign<'_> {
                 let block = next.fetch_add(1, Ordering::Relaxed);
                 let first = block * BLOCK;
                 if first >= attempts
+                    || start.elapsed() >= self.longest
                     || tally.lock().expect("no thread panics").findings.len() >= FINDINGS_MAX
                 {
                     return Ok(());

@@ -15,6 +15,7 @@ mod written;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -34,8 +35,9 @@ and some with vectors. Names of hidden and of missing things, sequences, moments
 
 Needs Linux, cc, and a program that is linked dynamically.";
 
-const OPTIONS: [Opt; 2] = [
+const OPTIONS: [Opt; 3] = [
     Opt::value("--attempts", "N", "20000", "Attempts: calls on all three capsules"),
+    Opt::value("--seconds", "N", "7200", "Time after which no further attempts are begun"),
     Opt::switch("--self-test", "Check that faults on purpose are found"),
 ];
 const CLOCK: &str = include_str!("../../peers/clock.c");
@@ -52,6 +54,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         Parsed::Run(chosen) => chosen,
     };
     let attempts = chosen.number("--attempts", 1..=10_000_000)?;
+    let longest = Duration::from_secs(chosen.number("--seconds", 1..=1_000_000)?);
     let session = Session::begin("attack", repository, &chosen)?;
     let clock = preload::compile(session.folder(), "clock", CLOCK);
     let (Some(clock), true) = (clock, binary::is_dynamic(&session.program).unwrap_or(false)) else {
@@ -70,6 +73,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         verbs: &verbs,
         seed: session.seed,
         fault,
+        longest,
     };
     if chosen.has("--self-test") {
         let (all, lines) = self_test(&verbs, campaign)?;

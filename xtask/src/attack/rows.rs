@@ -97,7 +97,14 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "episode add",
         Anybodys,
-        &["{text}", "{text} --id {episode}", "{text} --domain {domain}", "{text} --agent {agent}"],
+        &[
+            "{text} --domain {own}",
+            "{text} --id {episode} --domain {own}",
+            "{text}",
+            "{text} --id {episode}",
+            "{text} --domain {domain}",
+            "{text} --agent {agent}",
+        ],
     ),
     row("episode list", Anybodys, &["", "", "--agent {agent}"]),
     row("event emit", Owners, &["DebugTrace --payload {json}", "{odd} --payload {json}"]),
@@ -107,6 +114,9 @@ pub(super) const ROWS: &[Row] = &[
         "fact add",
         Anybodys,
         &[
+            "{fact-text} --entity acme --domain {own}",
+            "{text} --entity {entity} --domain {own}",
+            "{text} --id {fact} --domain {own}",
             "{text}",
             "{text} --id {fact}",
             "{text} --entity {entity} --attribute {attribute} --domain {domain}",
@@ -148,6 +158,8 @@ pub(super) const ROWS: &[Row] = &[
         "fs write",
         Anybodys,
         &[
+            "/knowledge/{own}/{insight} {text}",
+            "/experience/{insight} {text} --domain {own}",
             "{path} {text}",
             "{path} - < {text}",
             "{path} --file notes.md",
@@ -166,6 +178,8 @@ pub(super) const ROWS: &[Row] = &[
         "insight add",
         Anybodys,
         &[
+            "{text} --domain {own}",
+            "{text} --id {insight} --domain {own} --from {episode}",
             "{text}",
             "{text} --id {insight}",
             "{text} --domain {domain} --from {episode}",
@@ -208,6 +222,11 @@ pub(super) const ROWS: &[Row] = &[
         "put",
         Anybodys,
         &[
+            "--text {text} --domain {own}",
+            "--text {text} --uri {uri} --domain {own}",
+            "--text {text} --uri {uri} --domain {own} --classification {level}",
+            "--text {same-text} --domain {own}",
+            "notes.md --domain {own}",
             "--text {text}",
             "--text {text} --uri {uri}",
             "--text {text} --uri {uri} --domain {domain}",

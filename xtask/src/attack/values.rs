@@ -352,6 +352,7 @@ impl Values<'_, '_> {
             }
             "start" => self.start(),
             "principal" => self.principal_name(),
+            "own" => self.own_domain(),
             "own-name" => self.principal.name.to_owned(),
             "cleared" => format!("{}={}", self.text("domain"), self.text("level")),
             "time" => self.one_of(&TIMES).to_owned(),
@@ -434,6 +435,12 @@ impl Values<'_, '_> {
             .chain(["", "board", "owner"])
             .collect();
         self.one_of(&all).to_owned()
+    }
+
+    /// A domain that it is cleared for.
+    fn own_domain(&mut self) -> String {
+        let cleared = self.principal.cleared;
+        self.random.index(cleared.len()).map_or("ops", |index| cleared[index].0).to_owned()
     }
 
     fn path(&mut self) -> String {
