@@ -350,7 +350,7 @@ impl Side {
 }
 
 /// What follows the prefix in the names of secrets that are no notes.
-pub(super) const SECRET_WORDS: [&str; 24] = [
+pub(super) const SECRET_WORDS: [&str; 25] = [
     "fact",
     "other",
     "corp",
@@ -375,6 +375,7 @@ pub(super) const SECRET_WORDS: [&str; 24] = [
     "turn",
     "gone",
     "attribute",
+    "pending",
 ];
 
 #[cfg(test)]

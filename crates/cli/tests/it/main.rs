@@ -28,6 +28,7 @@ mod put;
 mod questions;
 mod read;
 mod rerank;
+mod review;
 mod roles;
 mod runs;
 mod salvage;

@@ -6,8 +6,10 @@ pub(crate) const BRANCH: &str = "branch";
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// Something that happened.
 pub(crate) const EVENT: &str = "event";
+/// Something that waits for review.
+pub const PENDING: &str = "pending";
 /// Kinds of what the capsule writes about itself: shown when asked for by name.
-pub(crate) const SYSTEM_KINDS: [&str; 3] = [BRANCH, CHECKPOINT, EVENT];
+pub(crate) const SYSTEM_KINDS: [&str; 4] = [BRANCH, CHECKPOINT, EVENT, PENDING];
 
 /// Kinds of what verbs of the owner keep: runs with what is recorded in them, policies, relations,
 /// and what is known about principals.

@@ -7,6 +7,7 @@ use kapsa_capsule::{Holder, NewCapsule, Volume, WriterOptions};
 
 use crate::error::Result;
 use crate::records::ids;
+use crate::records::provenance::Provenance;
 use crate::records::record::Micros;
 
 /// How a capsule is opened for writing. The clock and the holder's name are passed in: this crate
@@ -19,13 +20,20 @@ pub struct WriteOptions {
     pub lock_timeout: Duration,
     /// Who writes, for the message that another writer sees.
     pub holder: Holder,
+    /// What every record says of its writer; that it is the owner unless that is changed.
+    pub provenance: Provenance,
 }
 
 impl WriteOptions {
     /// Options with this clock, no waiting and no name.
     #[must_use]
     pub fn new(clock: fn() -> Micros) -> WriteOptions {
-        WriteOptions { clock, lock_timeout: Duration::ZERO, holder: Holder::default() }
+        WriteOptions {
+            clock,
+            lock_timeout: Duration::ZERO,
+            holder: Holder::default(),
+            provenance: Provenance::default(),
+        }
     }
 
     pub(crate) fn capsule(&self) -> WriterOptions {
