@@ -418,13 +418,6 @@ impl App {
         Ok(name.filter(|name| name != MAIN))
     }
 
-    /// As [`App::branch`], as far as whoever acts may know of it.
-    pub(crate) fn known_branch(&self, capsule: &Path) -> Result<Option<String>> {
-        let Some(principal) = self.principal() else { return self.branch(capsule) };
-        let profile = Reader::open(capsule)?.clearance(principal)?;
-        branch_for(self, &profile, capsule)
-    }
-
     /// The capsule and the branch that are meant, for stores of facts, episodes and insights, as
     /// they are for who acts.
     pub(crate) fn location(&self) -> Result<StoreLocation> {
@@ -512,6 +505,13 @@ pub(crate) fn refuse_own_tags(app: &App, tags: &[String]) -> Result<()> {
     let own = tags.iter().find(|tag| tag.starts_with("kapsa."));
     let why = "tags that begin with `kapsa.` are the memory's own";
     own.map_or(Ok(()), |tag| refuse_field(app, &format!("tags.{tag}"), true, why))
+}
+
+/// As [`App::branch`], as far as whoever acts may know of it.
+pub(crate) fn known_branch(app: &App, capsule: &Path) -> Result<Option<String>> {
+    let Some(principal) = app.principal() else { return app.branch(capsule) };
+    let profile = Reader::open(capsule)?.clearance(principal)?;
+    branch_for(app, &profile, capsule)
 }
 
 /// As [`App::branch`], for a principal. One that may not know of branches is not placed on the

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::answer::Answer;
+use super::answer::Reply;
 use super::attempt::Attempt;
 use super::world::{Level, Place, Side};
 
@@ -11,7 +11,7 @@ pub(super) struct Allowed {
     pub(super) name: &'static str,
     /// Where the documentation says so.
     pub(super) reason: &'static str,
-    explains: fn(&Attempt<'_>, &[Answer; 3]) -> bool,
+    explains: fn(&Attempt<'_>, &[Reply; 3]) -> bool,
 }
 
 /// Differences in the numbers of sequences alone are not compared at all.
@@ -44,7 +44,7 @@ pub(super) const ALLOWED: [&Allowed; 4] = [
 ];
 
 /// The entry that explains why these answers differ.
-pub(super) fn explained(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> Option<&'static Allowed> {
+pub(super) fn explained(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> Option<&'static Allowed> {
     ALLOWED.into_iter().find(|allowed| (allowed.explains)(attempt, answers))
 }
 
@@ -53,8 +53,9 @@ fn named(attempt: &Attempt<'_>) -> [bool; 3] {
     Side::ALL.map(|side| side.words().any(|word| attempt.names(&word)))
 }
 
-/// Somebody writes under a name that one capsule has given to something hidden, and is refused there.
-fn is_taken_name(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> bool {
+/// Somebody writes under a name that one capsule has given to something hidden, and is refused
+/// there.
+fn is_taken_name(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
     const WRITING: [&str; 8] = [
         "put",
         "fact add",
@@ -66,7 +67,7 @@ fn is_taken_name(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> bool {
         "fact attribute",
     ];
     let (named, sides) = (named(attempt), [0, 1, 2]);
-    let others: Vec<&Answer> =
+    let others: Vec<&Reply> =
         sides.into_iter().filter(|side| !named[*side]).map(|side| &answers[side]).collect();
     WRITING.contains(&attempt.row.verb)
         && others.windows(2).all(|pair| pair[0] == pair[1])
@@ -78,7 +79,7 @@ fn is_taken_name(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> bool {
 }
 
 /// Somebody changes the fact that has a hidden side, and is refused in the capsules where it has.
-fn is_hidden_side(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> bool {
+fn is_hidden_side(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
     const CHANGING: [&str; 8] = [
         "put",
         "forget",
@@ -94,11 +95,11 @@ fn is_hidden_side(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> bool {
         || String::from_utf8_lossy(&attempt.input).contains("fact/c");
     CHANGING.contains(&attempt.row.verb)
         && names_it
-        && (attempt.row.verb == "shell" || answers[..2].iter().all(Answer::is_denied))
+        && (attempt.row.verb == "shell" || answers[..2].iter().all(Reply::is_denied))
 }
 
 /// Somebody who may read branches names one, or a checkpoint.
-fn is_branch(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> bool {
+fn is_branch(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
     let nowhere = Place { domain: String::new(), level: Level::Internal, named: Vec::new() };
     let (named, sides) = (named(attempt), [0, 1, 2]);
     let names_one = ["branch", "point", "run", "task"].iter().any(|word| {
@@ -106,7 +107,7 @@ fn is_branch(attempt: &Attempt<'_>, answers: &[Answer; 3]) -> bool {
             .iter()
             .any(|side| attempt.names(&format!("{}{word}", side.prefix())))
     });
-    let others: Vec<&Answer> =
+    let others: Vec<&Reply> =
         sides.into_iter().filter(|side| !named[*side]).map(|side| &answers[side]).collect();
     names_one
         && attempt.principal.may_read(&nowhere)

@@ -1,4 +1,5 @@
-//! What a call answered, in words that mean the same for all three capsules: paths and sequences are
+//! What a call answered, in words that mean the same for all three capsules: paths and sequences
+//! are
 //! replaced. Knows nothing of what may be answered.
 
 use std::process::Output;
@@ -6,7 +7,7 @@ use std::process::Output;
 use super::build::Sequences;
 
 /// What stands before a sequence in an answer.
-const BEFORE: [&str; 4] = ["#", "\"sequence\":", "sequence ", "no record "];
+const BEFORE: [&str; 5] = ["#", "\"sequence\":", "sequence ", "no record ", "kapsa/pending/"];
 /// What a name begins with that the program drew, and how many digits of base 16 follow.
 const DRAWN: [&str; 3] = ["f_", "ep_", "ins_"];
 const DRAWN_DIGITS: usize = 16;
@@ -16,32 +17,27 @@ const DRAWN_LETTERS: usize = 13;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct Reply {
     pub(super) code: Option<i32>,
     pub(super) out: String,
     pub(super) err: String,
 }
 
-impl Answer {
+impl Reply {
     /// The answer that a call gave in `folder`, to somebody who gave these sequences.
-    pub(super) fn of(
-        output: &Output,
-        folder: &str,
-        sequences: &Sequences,
-        given: &[u64],
-    ) -> Answer {
+    pub(super) fn of(output: &Output, folder: &str, sequences: &Sequences, given: &[u64]) -> Reply {
         let text = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).replace(folder, "<folder>");
             undrawn(&canonical(&text, sequences, given))
         };
-        Answer { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+        Reply { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
     /// The answer as it came.
-    pub(super) fn raw(output: &Output, folder: &str) -> Answer {
+    pub(super) fn raw(output: &Output, folder: &str) -> Reply {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(folder, "<folder>");
         let (out, err) = (text(&output.stdout), text(&output.stderr));
-        Answer { code: output.status.code(), out, err }
+        Reply { code: output.status.code(), out, err }
     }
 
     pub(super) fn contains(&self, word: &str) -> bool {
@@ -64,7 +60,7 @@ impl Answer {
     }
 
     /// What differs from another answer, in short.
-    pub(super) fn difference(&self, other: &Answer) -> String {
+    pub(super) fn difference(&self, other: &Reply) -> String {
         if self.code != other.code {
             return format!(
                 "exit {:?} / {:?}: {} / {}",
@@ -91,7 +87,8 @@ fn short(text: &str, from: usize) -> String {
     String::from_utf8_lossy(&bytes[from.min(end)..end]).trim().to_owned()
 }
 
-/// The text with each sequence in it replaced by its place among those that all three capsules have.
+/// The text with each sequence in it replaced by its place among those that all three capsules
+/// have.
 fn canonical(text: &str, sequences: &Sequences, given: &[u64]) -> String {
     let mut canonical = String::with_capacity(text.len());
     let mut rest = text;

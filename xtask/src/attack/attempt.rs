@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use super::build::Stage;
-use super::rows::{COMPLETION, Row};
+use super::build::Trio;
+use super::rows::{COMPLETION, VerbRow};
 use super::values::Values;
 use super::world::{Principal, Side};
 use crate::harness::random::Random;
@@ -23,7 +23,7 @@ pub(super) enum Word {
 
 /// An attempt.
 pub(super) struct Attempt<'a> {
-    pub(super) row: &'static Row,
+    pub(super) row: &'static VerbRow,
     pub(super) principal: &'a Principal,
     pub(super) words: Vec<Word>,
     pub(super) input: Vec<u8>,
@@ -35,8 +35,8 @@ impl<'a> Attempt<'a> {
     /// A random call of a verb by a principal of the stage's family.
     pub(super) fn random(
         random: &mut Random,
-        stage: &'a Stage,
-        row: &'static Row,
+        stage: &'a Trio,
+        row: &'static VerbRow,
         verb: Option<&Verb>,
     ) -> Attempt<'a> {
         let principals = stage.family.principals;
@@ -111,7 +111,7 @@ struct Making<'a, 'r> {
 
 impl Making<'_, '_> {
     /// What comes before everything else: global options, and the verb.
-    fn front(&mut self, row: &Row) {
+    fn front(&mut self, row: &VerbRow) {
         if row.verb == COMPLETION.verb {
             self.words.extend(["--", "kapsa"].map(|word| Word::Same(word.into())));
             return;
@@ -158,7 +158,7 @@ impl Making<'_, '_> {
         }
     }
 
-    fn variables(&mut self, row: &Row) -> Vec<(&'static str, OsString)> {
+    fn variables(&mut self, row: &VerbRow) -> Vec<(&'static str, OsString)> {
         let mut variables = Vec::new();
         if row.verb == COMPLETION.verb {
             variables.push(("KAPSA_COMPLETE", OsString::from("fish")));

@@ -1,4 +1,5 @@
-//! Makes the capsules: for each family the three sides in every layout, and which sequence of one is
+//! Makes the capsules: for each family the three sides in every layout, and which sequence of one
+//! is
 //! which of the others.
 
 use std::collections::BTreeMap;
@@ -88,7 +89,7 @@ pub(super) struct Built {
 
 /// The three capsules of a family in a layout.
 #[derive(Clone)]
-pub(super) struct Stage {
+pub(super) struct Trio {
     pub(super) family: &'static Family,
     pub(super) layout: Layout,
     /// By [`Side::index`].
@@ -152,7 +153,7 @@ pub(super) const FILES: [(&str, &str); 4] = [
 ];
 
 /// Makes every stage in `folder`, on as many threads as are worth while.
-pub(super) fn stages(program: &Program<'_>, folder: &Path) -> Result<Vec<Stage>, String> {
+pub(super) fn stages(program: &Program<'_>, folder: &Path) -> Result<Vec<Trio>, String> {
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     program.ask(folder, &["init"])?;
     let all: Vec<_> =
@@ -180,7 +181,7 @@ fn made_of(
     family: &'static Family,
     layout: Layout,
     others: &[(Layout, &str)],
-) -> Result<Vec<Stage>, String> {
+) -> Result<Vec<Trio>, String> {
     let at =
         |layout: Layout, side: Side| folder.join(format!("{}-{layout:?}-{side:?}", family.name));
     let empty = folder.join(CAPSULE);
@@ -191,7 +192,7 @@ fn made_of(
     if counts.clone().min() != counts.max() {
         return Err(format!("the common records of {layout:?} differ in number"));
     }
-    let mut stages = vec![Stage { family, layout, sides }];
+    let mut stages = vec![Trio { family, layout, sides }];
     for (other, verb) in others {
         let mut sides = stages[0].sides.clone();
         for side in Side::ALL {
@@ -203,7 +204,7 @@ fn made_of(
             program.ask(above, &[verb])?;
             made.path = target;
         }
-        stages.push(Stage { family, layout: *other, sides });
+        stages.push(Trio { family, layout: *other, sides });
     }
     Ok(stages)
 }

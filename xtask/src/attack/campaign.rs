@@ -10,10 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::allowed::{self, GAPS};
-use super::answer::Answer;
+use super::answer::Reply;
 use super::attempt::Attempt;
-use super::build::{CAPSULE, FILES, NOW, Program, Stage, threads};
-use super::rows::{COMPLETION, ROWS, Row, Whose};
+use super::build::{CAPSULE, FILES, NOW, Program, Trio, threads};
+use super::rows::{COMPLETION, ROWS, VerbRow, Whose};
 use super::world::{Marker, Side, markers};
 use super::written::Before;
 use crate::harness::process::{self, Kill};
@@ -63,10 +63,10 @@ pub(super) struct Tally {
 }
 
 /// What all threads share.
-pub(super) struct Campaign<'a> {
+pub(super) struct Assault<'a> {
     pub(super) program: Program<'a>,
     pub(super) folder: &'a Path,
-    pub(super) stages: &'a [Stage],
+    pub(super) stages: &'a [Trio],
     pub(super) verbs: &'a [Verb],
     pub(super) seed: u64,
     pub(super) fault: Fault,
@@ -74,7 +74,7 @@ pub(super) struct Campaign<'a> {
     pub(super) longest: Duration,
 }
 
-impl Campaign<'_> {
+impl Assault<'_> {
     /// Makes so many attempts.
     pub(super) fn run(&self, attempts: u64) -> Result<Tally, String> {
         let (tally, next) = (Mutex::new(Tally::default()), AtomicU64::new(0));
@@ -93,7 +93,7 @@ impl Campaign<'_> {
                 }
                 let place =
                     usize::try_from(block).map_err(|error| error.to_string())? % self.stages.len();
-                let mut site = Site::new(self, &site, &self.stages[place])?;
+                let mut site = Ground::new(self, &site, &self.stages[place])?;
                 for attempt in first..(first + BLOCK).min(attempts) {
                     site.attempt(attempt, &tally)?;
                     sys::go_on()?;
@@ -119,7 +119,7 @@ impl Campaign<'_> {
     }
 
     /// The row of an attempt: first each once, then those of everybody more often.
-    fn row(&self, attempt: u64, random: &mut Random) -> &'static Row {
+    fn row(&self, attempt: u64, random: &mut Random) -> &'static VerbRow {
         if let Fault::Owner(verb) = self.fault {
             return ROWS.iter().find(|row| row.verb == verb).expect("a verb of the table");
         }
@@ -136,9 +136,9 @@ impl Campaign<'_> {
 }
 
 /// Where a thread makes its attempts: a folder for each of the three capsules.
-struct Site<'a> {
-    campaign: &'a Campaign<'a>,
-    stage: &'a Stage,
+struct Ground<'a> {
+    campaign: &'a Assault<'a>,
+    stage: &'a Trio,
     folders: Vec<PathBuf>,
     before: Vec<Before>,
     wrote: u64,
@@ -151,15 +151,15 @@ fn stamp(path: &Path) -> Stamp {
     fs::metadata(path).map_or((0, None), |metadata| (metadata.len(), metadata.modified().ok()))
 }
 
-impl<'a> Site<'a> {
+impl<'a> Ground<'a> {
     fn new(
-        campaign: &'a Campaign<'a>,
+        campaign: &'a Assault<'a>,
         folder: &Path,
-        stage: &'a Stage,
-    ) -> Result<Site<'a>, String> {
+        stage: &'a Trio,
+    ) -> Result<Ground<'a>, String> {
         let failed = |error: std::io::Error| error.to_string();
         let folders: Vec<PathBuf> = ["a", "b", "c"].iter().map(|name| folder.join(name)).collect();
-        let mut site = Site { campaign, stage, folders, before: Vec::new(), wrote: 0 };
+        let mut site = Ground { campaign, stage, folders, before: Vec::new(), wrote: 0 };
         for (at, folder) in site.folders.iter().enumerate() {
             if folder.exists() {
                 fs::remove_dir_all(folder).map_err(failed)?;
@@ -264,7 +264,7 @@ impl<'a> Site<'a> {
             let line = format!("{} [{:?}]\n    {line}", attempt.typed(), self.stage.layout);
             judged.findings.push(Finding { kind, verb: attempt.row.verb, line });
         };
-        let raw = Side::ALL.map(|side| Answer::raw(&outputs[side.index()], &self.name(side)));
+        let raw = Side::ALL.map(|side| Reply::raw(&outputs[side.index()], &self.name(side)));
         let answers = Side::ALL.map(|side| self.answer(attempt, side, &outputs[side.index()]));
         for side in Side::ALL {
             let answer = &raw[side.index()];
@@ -299,9 +299,9 @@ impl<'a> Site<'a> {
         self.folders[side.index()].display().to_string()
     }
 
-    fn answer(&self, attempt: &Attempt<'_>, side: Side, output: &Output) -> Answer {
+    fn answer(&self, attempt: &Attempt<'_>, side: Side, output: &Output) -> Reply {
         let sequences = &self.stage.sides[side.index()].sequences;
-        Answer::of(output, &self.name(side), sequences, &attempt.given(side))
+        Reply::of(output, &self.name(side), sequences, &attempt.given(side))
     }
 
     /// Notes what was written that is not the principal's to write.

@@ -23,8 +23,8 @@ use crate::harness::args::{Opt, Parsed, parse};
 use crate::harness::session::Session;
 use crate::harness::{binary, preload, tree};
 use build::Program;
-use campaign::{Campaign, Fault, Tally};
-use rows::{ROWS, Row};
+use campaign::{Assault, Fault, Tally};
+use rows::{ROWS, VerbRow};
 
 const USAGE: &str = "usage: cargo xtask attack [OPTION...]
 
@@ -66,7 +66,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
     let program = || Program { path: &session.program, clock: &clock };
     eprintln!("making the capsules");
     let stages = build::stages(&program(), &session.path("stages"))?;
-    let campaign = |fault| Campaign {
+    let campaign = |fault| Assault {
         program: program(),
         folder: session.folder(),
         stages: &stages,
@@ -88,7 +88,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
 /// Faults on purpose: each must be found for what it is.
 fn self_test<'a>(
     verbs: &[tree::Verb],
-    campaign: impl Fn(Fault) -> Campaign<'a>,
+    campaign: impl Fn(Fault) -> Assault<'a>,
 ) -> Result<(bool, Vec<String>), String> {
     let (mut all, mut lines) = (true, Vec::new());
     let mut say = |name: String, found: bool| {
@@ -108,9 +108,9 @@ fn self_test<'a>(
             tally.findings.iter().any(|finding| finding.kind == kind),
         );
     }
-    let fewer: Vec<&Row> = ROWS.iter().filter(|row| row.verb != "find").collect();
+    let fewer: Vec<&VerbRow> = ROWS.iter().filter(|row| row.verb != "find").collect();
     say("a verb without a row".to_owned(), rows::check(&fewer, verbs).is_err());
-    let gone = Row { verb: "no such verb", whose: rows::Whose::Owners, calls: &[] };
+    let gone = VerbRow { verb: "no such verb", whose: rows::Whose::Owners, calls: &[] };
     say(
         "a row without a verb".to_owned(),
         rows::check(&ROWS.iter().chain([&gone]).collect::<Vec<_>>(), verbs).is_err(),

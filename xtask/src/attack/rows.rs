@@ -16,7 +16,7 @@ pub(super) enum Whose {
 
 /// How a verb is attacked.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct VerbRow {
     pub(super) verb: &'static str,
     pub(super) whose: Whose,
     /// What is given beside options: words, of which those in braces are drawn, and after `<` what
@@ -24,14 +24,14 @@ pub(super) struct Row {
     pub(super) calls: &'static [&'static str],
 }
 
-const fn row(verb: &'static str, whose: Whose, calls: &'static [&'static str]) -> Row {
-    Row { verb, whose, calls }
+const fn row(verb: &'static str, whose: Whose, calls: &'static [&'static str]) -> VerbRow {
+    VerbRow { verb, whose, calls }
 }
 
 use Whose::{Anybodys, Nobodys, Owners};
 
 /// No verb, but what a shell asks when somebody presses Tab.
-pub(super) const COMPLETION: Row = row(
+pub(super) const COMPLETION: VerbRow = row(
     "(completion)",
     Anybodys,
     &[
@@ -63,7 +63,7 @@ pub(super) const COMPLETION: Row = row(
 );
 
 /// All verbs.
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[VerbRow] = &[
     row("alias", Owners, &["{uri} {uri}"]),
     row("blame", Owners, &["{uri}"]),
     row("branch", Owners, &[""]),
@@ -298,7 +298,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Names what verbs and rows do not have in common.
-pub(super) fn check(rows: &[&Row], verbs: &[Verb]) -> Result<(), String> {
+pub(super) fn check(rows: &[&VerbRow], verbs: &[Verb]) -> Result<(), String> {
     let names: Vec<String> = verbs.iter().map(|verb| verb.path.join(" ")).collect();
     let without = names.iter().filter(|name| !rows.iter().any(|row| row.verb == **name));
     let gone = rows.iter().filter(|row| !names.iter().any(|name| name == row.verb));

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use super::attempt::Word;
-use super::build::Stage;
+use super::build::Trio;
 use super::world::{COMMON, FAMILIES, Principal, Side};
 use crate::harness::random::Random;
 
@@ -224,7 +224,7 @@ const SCRIPT: [&str; 14] = [
 
 /// Draws values for a call.
 pub(super) struct Values<'a, 'r> {
-    pub(super) stage: &'a Stage,
+    pub(super) stage: &'a Trio,
     pub(super) principal: &'a Principal,
     pub(super) random: &'r mut Random,
 }

@@ -1,5 +1,6 @@
 //! What is in the capsules that are compared: principals, records that all three hold, and secrets
-//! that only one holds. Knows the rule of clearances by itself, and nothing of how capsules are made.
+//! that only one holds. Knows the rule of clearances by itself, and nothing of how capsules are
+//! made.
 
 /// How far a record may spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -327,7 +328,8 @@ pub(super) fn secret_place(family: &Family, index: usize) -> Place {
     Place { domain: domain.to_owned(), level, named }
 }
 
-/// The words of a capsule that somebody must not see. Every word of a secret begins with the prefix,
+/// The words of a capsule that somebody must not see. Every word of a secret begins with the
+/// prefix,
 /// so that one marker stands for all of them.
 pub(super) fn markers(side: Side) -> Vec<Marker> {
     let mut markers: Vec<Marker> = COMMON

@@ -105,6 +105,11 @@ impl Before {
         if kind == "audit" {
             return (agent != principal.name).then_some("an audit of somebody else");
         }
+        if kind == "pending" {
+            // What waits for review lies under a name of the owner's.
+            let is_own = text(record, "principal") == principal.name;
+            return (!is_own).then_some("what waits in the name of somebody else");
+        }
         let there = self.records.get(&(text(record, "branch").to_owned(), uri.to_owned()));
         if let Some(fact) = uri.strip_prefix("access/") {
             let fact =

@@ -1,4 +1,5 @@
-//! Libraries that are loaded into the program before the C library, to take the place of some of its
+//! Libraries that are loaded into the program before the C library, to take the place of some of
+//! its
 //! functions. Knows nothing of what they do.
 
 use std::path::{Path, PathBuf};
