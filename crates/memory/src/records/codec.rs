@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::{Access, Classification};
+use crate::records::kinds;
 use crate::records::record::{
     BranchId, Decision, KIND_DEFAULT, Micros, NewRecord, Origin, Record, Source,
 };
@@ -33,6 +34,8 @@ const PULLED: u8 = 35;
 const CONFLICTS_WITH: u8 = 36;
 /// Even: a program that does not know it must not show what it protects.
 const ACCESS: u8 = 38;
+/// Odd: a program that does not know it shows a record of the capsule about itself, and no memory.
+const SIGNATURE: u8 = 41;
 
 /// What a revision does to its URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +169,29 @@ pub(crate) fn encode_alias(uri: &Uri, target: &Uri, now: Micros, envelope: &Enve
     out.text(TEXT, target.as_str());
     out.envelope(envelope);
     out.0
+}
+
+/// Encodes the signature of the commit that it ends. There is no other form: whoever checks one
+/// compares the whole body.
+pub(crate) fn encode_signature(uri: &Uri, now: Micros, signature: &[u8]) -> Vec<u8> {
+    let mut out = Encoder(Vec::with_capacity(192));
+    head(&mut out, Operation::Put, true, uri, now, now);
+    out.text(KIND, kinds::SIGNATURE);
+    out.envelope(&Envelope { system: true, ..Envelope::default() });
+    out.field(SIGNATURE, signature);
+    out.0
+}
+
+/// What a body says in the field of signatures, if it has one.
+pub(crate) fn signature_in(mut body: &[u8]) -> Option<&[u8]> {
+    while let Some((&tag, after)) = body.split_first() {
+        body = after;
+        let value = take_bytes(&mut body)?;
+        if tag == SIGNATURE {
+            return Some(value);
+        }
+    }
+    None
 }
 
 fn head(

@@ -6,6 +6,8 @@ pub(crate) const BRANCH: &str = "branch";
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// Something that happened.
 pub(crate) const EVENT: &str = "event";
+/// Signs the commit that it ends. No list shows it.
+pub(crate) const SIGNATURE: &str = "signature";
 /// Kinds of what the capsule writes about itself: shown when asked for by name.
 pub(crate) const SYSTEM_KINDS: [&str; 3] = [BRANCH, CHECKPOINT, EVENT];
 

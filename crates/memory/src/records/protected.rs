@@ -3,7 +3,7 @@
 
 use crate::records::document;
 use crate::records::kinds::{
-    ACCESS, BRANCH, CHECKPOINT, EPISODE, EVENT, FACT, INSIGHT, OWNER_KINDS,
+    ACCESS, BRANCH, CHECKPOINT, EPISODE, EVENT, FACT, INSIGHT, OWNER_KINDS, SIGNATURE,
 };
 use crate::records::record::NewRecord;
 use crate::records::uri::Uri;
@@ -43,7 +43,7 @@ pub(crate) fn is_owners_name(uri: &Uri) -> bool {
 
 /// Whether records of this kind are written by verbs of the owner alone.
 pub(crate) fn is_owners_kind(kind: &str) -> bool {
-    [ACCESS, BRANCH, CHECKPOINT, EVENT].contains(&kind) || OWNER_KINDS.contains(&kind)
+    [ACCESS, BRANCH, CHECKPOINT, EVENT, SIGNATURE].contains(&kind) || OWNER_KINDS.contains(&kind)
 }
 
 /// A field that is not filled in from outside, and why.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::Access;
+use crate::records::kinds;
 use crate::records::uri::Uri;
 
 /// Longest text of one record, in bytes (16 MiB).
@@ -249,7 +250,7 @@ pub struct Record {
     pub access: Option<Access>,
     /// Branch that it was written on.
     pub branch: BranchId,
-    /// Whether the capsule wrote it about itself: a branch, a checkpoint, an event.
+    /// Whether the capsule wrote it about itself: a branch, a checkpoint, an event, a signature.
     pub system: bool,
     /// Revisions of the same URI that it does not replace, ascending: they contest each other.
     pub conflicts_with: Vec<u64>,
@@ -259,4 +260,11 @@ pub struct Record {
     pub pulled: Option<u64>,
     /// The URI that this one stands for, if it is an alias.
     pub alias: Option<Uri>,
+}
+
+impl Record {
+    /// Whether it is the signature of a commit.
+    pub(crate) fn is_signature(&self) -> bool {
+        self.system && self.kind == kinds::SIGNATURE
+    }
 }

@@ -1,13 +1,13 @@
 //! A write and its life: opened, filled, prepared, published. One commit, durable when it is
 //! published.
 //!
-//! check → name (`pending`) → encode (`codec`) → append → index when the tail is full
-//! (`index_batch`) → commit (one sync). Nothing is on the disk until [`Unpublished::publish`]; what
+//! check → name (`pending`) → encode (`codec`) → sign (`signing`) → append → index when the tail is
+//! full (`index_batch`) → commit (one sync). Nothing is on the disk until [`Unpublished::publish`]; what
 //! is dropped before was never there.
 
 use std::collections::HashMap;
 
-use kapsa_capsule::SegmentDraft;
+use kapsa_capsule::{CommitInfo, SegmentDraft};
 
 use super::ahead::{NewVectors, PlacedVectors};
 use super::gather::{add_derived, detached};
@@ -20,6 +20,7 @@ use crate::records::kinds;
 use crate::records::record::{Micros, NewRecord};
 use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
+use crate::signing::commit::{CommitPlace, ToSign};
 use crate::tables::segments::merge;
 use crate::view::View;
 use crate::write::index_batch::{Entry, index_batch};
@@ -172,10 +173,11 @@ impl<'w> Transaction<'w> {
         self.pending.extend(pending);
     }
 
-    /// Gives each record its place and encodes it.
+    /// Gives each record its place and encodes it; a writer with a key adds their signature.
     ///
     /// # Errors
-    /// `InvalidOperation` when the branch is archived; what the disk or a damaged file reports.
+    /// `InvalidOperation` when the branch is archived; `SigningKey` when the key cannot be used;
+    /// what the disk or a damaged file reports.
     pub fn prepare(mut self) -> Result<Unpublished<'w>> {
         if self.writer.is_archived {
             let own = self.writer.branch_id();
@@ -209,6 +211,7 @@ impl<'w> Transaction<'w> {
             change,
         };
         unpublished.puts = unpublished.entries.iter().zip(changes).map(put).collect();
+        unpublished.sign(&snapshot.commit())?;
         Ok(unpublished)
     }
 
@@ -230,6 +233,7 @@ impl<'w> Transaction<'w> {
 #[must_use = "nothing is written before it is published"]
 pub struct Unpublished<'w> {
     writer: &'w mut Writer,
+    /// What was added; then the signature, when there is one.
     pub(super) entries: Vec<Entry>,
     puts: Vec<Put>,
     now: Micros,
@@ -247,6 +251,25 @@ impl Unpublished<'_> {
     #[must_use]
     pub fn puts(&self) -> &[Put] {
         &self.puts
+    }
+
+    /// Ends the records with a signature of the commit that they are to be, when the writer has a
+    /// key. Nobody else commits in between: the lock is held.
+    fn sign(&mut self, before: &CommitInfo) -> Result<()> {
+        let Some(key) = self.writer.options.signing.key()? else { return Ok(()) };
+        let mut to_sign = ToSign::new(CommitPlace {
+            chain_before: before.chain,
+            number: before.number + 1,
+            time_us: self.now,
+            first_sequence: before.next_sequence,
+            records: self.entries.len() as u64 + 1,
+        });
+        for entry in &self.entries {
+            to_sign.record(blake3::hash(&entry.body).as_bytes());
+        }
+        let sequence = before.next_sequence + self.entries.len() as u64;
+        self.entries.push(pending::signature(sequence, to_sign.sign(key)));
+        Ok(())
     }
 
     /// Writes everything in one commit with one sync, durable when this returns.
@@ -267,9 +290,10 @@ impl Unpublished<'_> {
         let Some(first) = self.entries.first().map(|entry| entry.sequence) else {
             return Ok((self.publish()?, true));
         };
-        let records = self.entries.len() as u64;
+        let (records, end) = (self.puts.len() as u64, first + self.entries.len() as u64);
+        let store = self.writer.view()?.store();
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
-        let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
+        let placed = vectors.place(store, first..end, records).ok().flatten();
         let is_placed = placed.is_some();
         Ok((self.publish_with(placed)?, is_placed))
     }

@@ -17,6 +17,7 @@ mod rerank;
 mod revisions;
 mod search;
 mod shared;
+mod signing;
 mod sync;
 mod transfer;
 mod versions;
