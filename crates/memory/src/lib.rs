@@ -45,10 +45,11 @@ mod view;
 mod write;
 
 pub use error::{Error, Result};
+pub use exchange::audit::{Anchor, CommitFault, Fault, SignatureReport};
 pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
-pub use exchange::{check, export, sync, transfer};
+pub use exchange::{audit, check, export, sync, transfer};
 pub use job::Job;
 pub use kapsa_capsule::{
     Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path, random_bits,
@@ -71,7 +72,6 @@ pub use search::query;
 pub use search::reader::Reader;
 pub use search::rerank::{LOGIT, Models, RERANKED};
 pub use search::sources::{same_text, sources_under};
-pub use signing::audit::{self, Anchor, CommitFault, Fault, SignatureReport};
 pub use signing::key::{KeyError, KeySource, PublicKey, SECRET_KEY_BYTES, SigningKey};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
@@ -83,7 +83,7 @@ pub use versions::merge::{
 };
 pub use versions::policy::{Captured, PolicySnapshot};
 pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
-pub use versions::stats::stats;
+pub use versions::stats::{revision_count, stats};
 pub use versions::{branch, checkpoint, event, graph, history, merge, policy, replay};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;

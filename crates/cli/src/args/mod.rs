@@ -22,6 +22,7 @@ mod context;
 mod entity;
 mod fs;
 mod groups;
+mod key;
 mod knowledge;
 mod role;
 mod run;
@@ -40,6 +41,7 @@ pub(crate) use context::ContextArgs;
 pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use groups::command;
+pub(crate) use key::{KeyArgs, KeyVerb};
 pub(crate) use knowledge::{
     EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
 };
@@ -221,7 +223,10 @@ pub(crate) enum Verb {
     Stats(Stats),
     /// Check every byte, every checksum and the hash chain
     #[command(after_help = examples::VERIFY)]
-    Verify,
+    Verify(Verify),
+    /// Make and show the key that signs what this user commits
+    #[command(after_help = examples::KEY, subcommand_required = true, arg_required_else_help = true)]
+    Key(KeyArgs),
     /// Diagnose a capsule and show how to fix it
     #[command(after_help = examples::DOCTOR)]
     Doctor,
@@ -499,6 +504,16 @@ pub(crate) struct Stats {
     pub(crate) count: bool,
     #[command(flatten)]
     pub(crate) when: When,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Require signed history by this public key, or by those in a file; repeatable
+    #[arg(long, value_name = "KEY|FILE")]
+    pub(crate) trust: Vec<String>,
+    /// Require this chain, or that of a file or another capsule, in the history
+    #[arg(long, value_name = "HASH|@FILE")]
+    pub(crate) expect_chain: Option<String>,
 }
 
 #[derive(Debug, Args)]

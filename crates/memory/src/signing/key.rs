@@ -159,7 +159,8 @@ mod tests {
         for odd in ["", "ed25519:", "ed25519:00", &public[..public.len() - 1], &public[8..]] {
             assert_eq!(PublicKey::parse(odd), None, "{odd:?}");
         }
-        for odd in ["", &public, &text[..text.len() - 1], &format!("{text}0"), &format!(" {text}")] {
+        for odd in ["", &public, &text[..text.len() - 1], &format!("{text}0"), &format!(" {text}")]
+        {
             assert!(SigningKey::parse(odd).is_none(), "{odd:?}");
         }
         let weak = format!("ed25519:01{}", "00".repeat(31));

@@ -234,7 +234,7 @@ impl<'w> Transaction<'w> {
 pub struct Unpublished<'w> {
     writer: &'w mut Writer,
     /// What was added; then the signature, when there is one.
-    pub(super) entries: Vec<Entry>,
+    entries: Vec<Entry>,
     puts: Vec<Put>,
     now: Micros,
     tail_max: u64,
@@ -251,6 +251,11 @@ impl Unpublished<'_> {
     #[must_use]
     pub fn puts(&self) -> &[Put] {
         &self.puts
+    }
+
+    /// The records that were added, without their signature.
+    pub(super) fn added(&self) -> &[Entry] {
+        &self.entries[..self.puts.len()]
     }
 
     /// Ends the records with a signature of the commit that they are to be, when the writer has a

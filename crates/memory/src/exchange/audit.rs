@@ -5,10 +5,10 @@ use std::path::Path;
 
 use kapsa_capsule::{CommitSpan, Hash, Snapshot, Stored};
 
-use super::commit::{CommitPlace, Signed, ToSign};
-use super::key::PublicKey;
 use crate::error::{Error, Result};
 use crate::records::record::Micros;
+use crate::signing::commit::{CommitPlace, Signed, ToSign};
+use crate::signing::key::PublicKey;
 use crate::write::options::Progress;
 
 /// Most commits that a report names; further ones are counted.
@@ -142,8 +142,6 @@ pub struct Anchor {
 pub fn find_chain(path: &Path, chain: &Hash) -> Result<Option<Anchor>> {
     let chains = Snapshot::open(path)?.chains(0)?;
     let number = chains.iter().position(|known| known == chain);
-    Ok(number.map(|number| Anchor {
-        number: number as u64,
-        later: (chains.len() - 1 - number) as u64,
-    }))
+    Ok(number
+        .map(|number| Anchor { number: number as u64, later: (chains.len() - 1 - number) as u64 }))
 }
