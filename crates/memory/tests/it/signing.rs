@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kapsa_capsule::{NewCapsule, Snapshot, Stored};
-use kapsa_memory::access::{Access, Classification, ClearanceProfile};
+use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{
     EventRequest, EventType, Fault, FindRequest, KeyError, KeySource, MergeRequest, MergeResult,
     NewCheckpoint, NewEvent, NewRecord, PublicKey, Reader, Relation, SharedWriter, SignatureReport,
@@ -369,10 +369,9 @@ fn all_that_commits_signs() {
     history::revert(&mut writer, &undo, "me", "a test").expect("undone");
     assert!(writer.forget(&uri("a")).is_err(), "undone");
     writer.forget(&uri("b")).expect("forgotten");
-    let mut writer = writer.as_principal(ClearanceProfile::new("low"));
-    let public = Access { level: Classification::Public, named: Vec::new() };
-    let record = NewRecord { access: Some(public), ..named("d", "by a principal") };
-    writer.put(record).expect("put");
+    let mut profile = ClearanceProfile::new("low");
+    profile.domains.insert(String::new(), Classification::Internal);
+    writer.as_principal(profile).put(named("d", "by a principal")).expect("put");
     drop(writer);
     let report = checked(&fixture.path);
     assert_eq!((report.signed, report.is_trusted()), (report.commits, true));
