@@ -98,6 +98,10 @@ impl Drop for CapsuleFactStore {
 }
 
 impl FactStore for CapsuleFactStore {
+    fn principal(&self) -> String {
+        self.location.principal()
+    }
+
     fn store(&self, fact: &Fact) -> Result<()> {
         self.store_many(std::slice::from_ref(fact))
     }
@@ -121,7 +125,11 @@ impl FactStore for CapsuleFactStore {
                         Ok(view.known(&records::fact_uri(id)?)?.is_some())
                     })?;
                 }
-                batch.put(records::of_fact(&fact, old.as_ref().map(records::place))?);
+                let mut record = records::of_fact(&fact, old.as_ref().map(records::place))?;
+                // What is around a text does not change how far the text is trusted.
+                let old = old.filter(|old| old.text == record.text);
+                record.trust = old.map(|old| old.provenance.trust);
+                batch.put(record);
                 forget_count(view, batch, &fact.id)?;
             }
             Ok(())

@@ -31,6 +31,7 @@ mod memory;
 mod records;
 mod reflect;
 mod relations;
+mod review;
 mod secrets;
 mod settle;
 mod stores;
@@ -64,6 +65,7 @@ pub use reflect::{
     CONFIDENCE_DEFAULT, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN,
     ReflectError, Reflection, SOURCES_MAX,
 };
+pub use review::accept;
 pub use secrets::Secrets;
 pub use stores::{
     EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore,

@@ -8,8 +8,8 @@ use std::thread::{self, ThreadId};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{
-    AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, Writer,
-    create,
+    AsOf, Batch, CapsuleError, Error, Micros, NewRecord, Provenance, RawView, Reader, Result,
+    Trust, WriteOptions, Writer, create,
 };
 
 use super::acting::{ActingReader, ActingWriter};
@@ -25,6 +25,8 @@ pub struct StoreLocation {
     branch: String,
     as_of: Option<AsOf>,
     principal: Option<ClearanceProfile>,
+    /// What is trusted less far is left out of what is read.
+    trust_min: Trust,
     queue: Arc<Mutex<()>>,
     /// The capsule as it was read last: whoever asks next need not read and check the same again.
     last: Arc<Mutex<Option<Reader>>>,
@@ -52,6 +54,7 @@ impl StoreLocation {
             branch,
             as_of: None,
             principal: None,
+            trust_min: Trust::ALL[0],
             queue: Arc::default(),
             last: Arc::default(),
             held: Arc::default(),
@@ -84,9 +87,34 @@ impl StoreLocation {
         StoreLocation { principal: Some(profile), held: Arc::default(), ..self.clone() }
     }
 
+    /// The same, where what is written says this of its writer.
+    #[must_use]
+    pub fn brought_by(&self, provenance: Provenance) -> StoreLocation {
+        let options = WriteOptions { provenance, ..self.options.clone() };
+        StoreLocation { options, held: Arc::default(), ..self.clone() }
+    }
+
+    /// The same without what is trusted less far, in all that is asked of many records.
+    #[must_use]
+    pub fn trusted(&self, trust_min: Trust) -> StoreLocation {
+        StoreLocation { trust_min, held: Arc::default(), ..self.clone() }
+    }
+
+    /// The time now, as its writers know it.
+    pub(crate) fn clock(&self) -> fn() -> Micros {
+        self.options.clock
+    }
+
+    /// The principal in whose name is written; empty for the owner.
+    pub(crate) fn principal(&self) -> String {
+        let acting = self.principal.as_ref().map(|profile| profile.principal.clone());
+        acting.unwrap_or_else(|| self.options.provenance.principal.clone())
+    }
+
     /// What the branch holds now, or held then; none when there is no capsule yet.
     pub(crate) fn reader(&self) -> Result<Option<ActingReader>> {
         let Some(reader) = self.whole()? else { return Ok(None) };
+        let reader = kapsa_memory::trusted(&reader, self.trust_min);
         let reader = ActingReader::new(reader, self.principal.as_ref());
         if self.branch == MAIN && self.as_of.is_none() {
             return Ok(Some(reader));

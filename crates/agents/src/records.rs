@@ -115,6 +115,7 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     more.option("supersedes", fact.supersedes.as_deref());
     more.option("superseded_by", fact.superseded_by.as_deref());
     more.texts("contested_with", &fact.contested_with);
+    more.text("principal", &fact.principal);
     truth::write(fact, &mut more.0);
     Ok(NewRecord {
         uri: Some(fact_uri(&fact.id)?),
@@ -152,6 +153,8 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
         classification: record.classification(),
         named: record.named().to_vec(),
         source: record.agent.clone(),
+        principal: text_of(more, "principal"),
+        trust: record.provenance.trust,
         valid_from: moment_of(more, "valid_from"),
         valid_to: moment_of(more, "valid_to"),
         updated_at: moment_of(more, "updated_at").unwrap_or(record.created_at),

@@ -69,34 +69,40 @@ pub(super) fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
     old.superseded_by = Some(new.id.clone());
 }
 
-/// Whether a text that was added once more brings nothing: the same words of the same source, with
-/// no further tag.
+/// Whether a text that was added once more brings nothing: the same words of the same source and
+/// principal, with no further tag.
 pub(super) fn brings_nothing(known: &Fact, again: &Fact) -> bool {
-    let says = |text: &str, source: &str| {
+    let says = |text: &str, source: &str, principal: &str| {
         source == again.source
+            && principal == again.principal
             && super::matching::words(text) == super::matching::words(&again.content)
     };
-    let said = says(&known.content, &known.source)
-        || known.evidence.iter().any(|one| says(&one.text, &one.source));
+    let said = says(&known.content, &known.source, &known.principal)
+        || known.evidence.iter().any(|one| says(&one.text, &one.source, &one.principal));
     said && again.tags.iter().all(|tag| known.tags.contains(tag))
 }
 
 /// A known fact that was added once more: everything that was said is kept.
 pub(super) fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
     let mut fact = known.clone();
-    fact.evidence_count = fact.evidence_count.saturating_add(1);
+    // A principal that repeats itself is one witness, whatever it names as its source.
+    let is_witness = again.principal.is_empty()
+        || known.principal != again.principal
+            && known.evidence.iter().all(|one| one.principal != again.principal);
+    fact.evidence_count = fact.evidence_count.saturating_add(u64::from(is_witness));
     // A source that repeats itself is not a second witness; an unknown source may be one.
     let is_heard = |source: &str| {
         source == known.source || known.evidence.iter().any(|one| one.source == source)
     };
     let is_reworded =
         super::matching::words(&again.content) != super::matching::words(&known.content);
-    if again.source.is_empty() && is_reworded || !is_heard(&again.source) {
+    if is_witness && (again.source.is_empty() && is_reworded || !is_heard(&again.source)) {
         fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
     }
     fact.evidence.push(Evidence {
         text: again.content.clone(),
         source: again.source.clone(),
+        principal: again.principal.clone(),
         tags: again.tags.clone(),
         at: again.created_at.max(again.updated_at),
     });

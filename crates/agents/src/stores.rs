@@ -71,6 +71,11 @@ impl Default for FactQuery {
 
 /// Keeps facts.
 pub trait FactStore: Send + Sync {
+    /// The principal in whose name facts are stored; empty for the owner.
+    fn principal(&self) -> String {
+        String::new()
+    }
+
     /// Stores a fact; one with the same id is replaced.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use kapsa_memory::access::{Classification, Classified};
 use kapsa_memory::record::Micros;
-use kapsa_memory::{Span, Validity};
+use kapsa_memory::{Span, Trust, Validity};
 
 use super::compare::Verdict;
 
@@ -40,6 +40,10 @@ pub struct Fact {
     pub named: Vec<String>,
     /// Who or what stated it.
     pub source: String,
+    /// The principal that brought it; empty for the owner.
+    pub principal: String,
+    /// How far it is believed, as it was brought; not stored with it.
+    pub trust: Trust,
     /// From when on it holds; from ever when none.
     pub valid_from: Option<Micros>,
     /// Until when it holds (exclusive); for ever when none.
@@ -80,6 +84,8 @@ pub struct Evidence {
     pub text: String,
     /// Who or what stated it.
     pub source: String,
+    /// The principal that brought it; empty for the owner.
+    pub principal: String,
     /// Tags that it came with.
     pub tags: Vec<String>,
     /// When it was added.
@@ -129,6 +135,8 @@ impl Fact {
             classification: Classification::Internal,
             named: Vec::new(),
             source: String::new(),
+            principal: String::new(),
+            trust: Trust::Owner,
             valid_from: None,
             valid_to: None,
             created_at: now,

@@ -153,6 +153,7 @@ impl WorkspaceMemory {
 
     fn remember_now(&self, fact: Fact) -> Result<Remembered> {
         let fact = if self.preset == Preset::Exact { fact } else { dated(fact, (self.clock)()) };
+        let fact = Fact { principal: self.facts.principal(), ..fact };
         let mut known = self.facts.near(&fact)?;
         let before = self.facts.get(&fact.id)?;
         // What it contested before may be about something else than what it says now.
@@ -227,6 +228,7 @@ impl WorkspaceMemory {
             classification: old.classification,
             named: old.named.clone(),
             supersedes: Some(old.id.clone()),
+            principal: self.facts.principal(),
             ..fact
         };
         two(&new, &old)?;

@@ -11,8 +11,8 @@ use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, Un
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
     AsOf, Coverage, Error, Holder, KeySource, Listing, Models, NewRecord, NewVectors,
-    PrincipalReader, PrincipalWriter, Reader, Record, UnlockedWriter, Unpublished, Uri,
-    WriteOptions, Writer,
+    PrincipalReader, PrincipalWriter, Provenance, Reader, Record, Trust, UnlockedWriter,
+    Unpublished, Uri, WriteOptions, Writer,
 };
 
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
@@ -275,12 +275,13 @@ impl App {
     pub(crate) fn owner_reader_when(&self, when: &When) -> Result<Reader> {
         self.refuse_principals("use this verb")?;
         let Some(mount) = &when.mount else {
-            return self.placed(Reader::open(&self.capsule()?)?, when.as_of.as_deref(), Reader::on);
+            let reader = trusted(Reader::open(&self.capsule()?)?, &self.global);
+            return self.placed(reader, when.as_of.as_deref(), Reader::on);
         };
         // A mount has no current branch.
         let branch =
             self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
-        let reader = Reader::open(&mount_path(&self.capsule()?, mount)?)?;
+        let reader = trusted(Reader::open(&mount_path(&self.capsule()?, mount)?)?, &self.global);
         Ok(reader.on(branch, when.as_of.as_deref().map(typed_time::as_of).as_ref())?)
     }
 
@@ -337,7 +338,7 @@ impl App {
 
     /// A reader of the branch that is meant, as of then.
     pub(crate) fn reader_as_of(&self, as_of: Option<&str>) -> Result<AnyReader> {
-        let reader = Reader::open(&self.capsule()?)?;
+        let reader = trusted(Reader::open(&self.capsule()?)?, &self.global);
         let Some(principal) = self.principal() else {
             return Ok(AnyReader::Owner(self.placed(reader, as_of, Reader::on)?));
         };
@@ -437,7 +438,10 @@ impl App {
 
     /// As [`App::location`], as of the moment that a reading verb asks for.
     pub(crate) fn location_when(&self, as_of: Option<&str>) -> Result<StoreLocation> {
-        let location = self.location()?;
+        let mut location = self.location()?;
+        if let Some(least) = self.global.min_trust {
+            location = location.trusted(least.into());
+        }
         Ok(as_of.map(typed_time::as_of).map_or(location.clone(), |as_of| location.at(as_of)))
     }
 
@@ -448,8 +452,25 @@ impl App {
             lock_timeout: self.global.lock_timeout.unwrap_or(LOCK_TIMEOUT_DEFAULT),
             holder: holder(run),
             signing: KeySource::AtFirstCommit(signing_key::load),
+            provenance: Provenance::default()
+                .at_most(self.global.trust.map(Into::into))
+                .at_most(environment_trust()),
         }
     }
+}
+
+/// The reader without what is trusted less far than is asked.
+fn trusted(reader: Reader, global: &Global) -> Reader {
+    match global.min_trust {
+        Some(least) => kapsa_memory::trusted(&reader, least.into()),
+        None => reader,
+    }
+}
+
+/// How far what this program writes is trusted, where that was said by who started it: a flag does
+/// not raise it.
+fn environment_trust() -> Option<Trust> {
+    Trust::named(&std::env::var("KAPSA_TRUST").ok()?)
 }
 
 /// Who runs this program, where that was said by who started it.

@@ -236,6 +236,12 @@ impl From<Error> for CliError {
             Error::FieldDenied { field, .. } => {
                 CliError::user("access_denied", message).hint("leave it out").field("field", field)
             }
+            Error::HeldForReview { item, .. } => {
+                let hint = format!("the owner decides: kapsa review show {}", item.short());
+                CliError::user("held_for_review", message)
+                    .hint(hint)
+                    .field("pending", item.as_str())
+            }
             Error::PolicyChanged { id } => {
                 let hint = format!(
                     "kapsa history policy/{id} shows its revisions, kapsa policy capture FILE captures it again"

@@ -450,6 +450,21 @@ Deny by default: a principal without clearance can read only public records. Res
 records need the level and the name (--named). Whoever can read the file itself can read \
 everything in it: clearance binds agents that use kapsa.";
 
+pub(crate) const REVIEW: &str = "\
+Examples:
+  kapsa review                                what waits, and why
+  kapsa review show 17
+  kapsa review accept 17 18 --by ana
+  kapsa review edit 19 --text \"Acme pays late\"
+  kapsa review reject 20
+  kapsa review rule review --of-trust tool    what tools bring always waits
+  kapsa review rule direct --of-principal cro --domain revenue
+
+What is written by a principal, a model or a tool waits when its text reads like an instruction, \
+holds a secret or hidden characters, or floods the memory. Until it is accepted, no search, list \
+or context shows it. Rules change what waits; the rule with most conditions decides. What the owner \
+writes never waits.";
+
 pub(crate) const FACT: &str = "\
 Examples:
   kapsa fact add \"Acme pays within 30 days\" --entity acme --attribute payment

@@ -6,7 +6,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use kapsa_memory::access::{Access, Classification};
-use kapsa_memory::{Error, Micros, NewRecord, Uri, wide_integer};
+use kapsa_memory::{Error, Micros, NewRecord, Trust, Uri, wide_integer};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use crate::moment;
 /// Deepest nesting of objects and arrays accepted, the record itself included.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// The fields of a record, as JSON names them.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "text",
     "title",
     "label",
@@ -34,6 +34,7 @@ const FIELDS: [&str; 16] = [
     "source",
     "classification",
     "named",
+    "trust",
 ];
 /// What the lines of an export that are not records describe.
 const SYSTEM_LINES: [&str; 3] = ["alias", "checkpoint", "event"];
@@ -268,6 +269,7 @@ struct RecordIn {
     created_at: Option<Moment>,
     source: Option<SourceIn>,
     classification: Option<String>,
+    trust: Option<String>,
     named: Option<Vec<String>>,
 }
 
@@ -306,8 +308,17 @@ impl RecordIn {
             confidence: self.confidence,
             created_at: self.created_at.map(|moment| moment.0),
             source: self.source.map(SourceIn::into_source),
+            trust: self.trust.as_deref().map(trust).transpose()?,
         })
     }
+}
+
+/// How far a record is believed, by its JSON.
+fn trust(name: &str) -> Result<Trust, Fault> {
+    Trust::named(name).ok_or_else(|| {
+        let names = Trust::ALL.map(Trust::name).join(", ");
+        Fault::new("invalid_record", format!("`trust` is one of {names}"))
+    })
 }
 
 /// How far a record may spread, by its JSON.

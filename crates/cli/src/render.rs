@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kapsa_memory::event::{EventType, RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
 use kapsa_memory::request::{Expansion, Hit, QueryRead, Standing};
-use kapsa_memory::{Decision, Micros, Origin, Record, Uri};
+use kapsa_memory::{Decision, Micros, Origin, Provenance, Record, Trust, Uri};
 
 use crate::error::Result;
 use crate::escape;
@@ -106,6 +106,9 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
     if own_tags(record).next().is_some() {
         fields.push(("tags", tags(record)));
     }
+    if let Some(brought) = brought_by(&record.provenance) {
+        fields.push(("by", brought));
+    }
     if let Some(confidence) = record.confidence {
         fields.push(("confidence", format!("{confidence}")));
     }
@@ -128,6 +131,23 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
         fields.push(("metadata", serde_json::Value::Object(record.metadata.clone()).to_string()));
     }
     fields
+}
+
+/// Who brought a revision, and who let it in; nothing for what the owner wrote.
+pub(crate) fn brought_by(provenance: &Provenance) -> Option<String> {
+    if *provenance == Provenance::default() {
+        return None;
+    }
+    let mut text = provenance.principal.clone();
+    if provenance.trust != Trust::Principal || text.is_empty() {
+        let gap = if text.is_empty() { "" } else { ", " };
+        write!(text, "{gap}{}", provenance.trust).expect("writing to a String cannot fail");
+    }
+    if let Some(review) = &provenance.review {
+        let by = if review.by.is_empty() { "the owner" } else { &review.by };
+        write!(text, ", let in by {by}").expect("writing to a String cannot fail");
+    }
+    Some(text)
 }
 
 fn tags(record: &Record) -> String {
@@ -496,6 +516,7 @@ mod tests {
             confidence: None,
             source: None,
             access: None,
+            provenance: Provenance::default(),
             branch: kapsa_memory::BranchId::MAIN,
             system: false,
             conflicts_with: Vec::new(),

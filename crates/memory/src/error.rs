@@ -117,6 +117,14 @@ pub enum Error {
         /// Whose it is.
         why: &'static str,
     },
+    /// What was brought is kept for review and not visible until somebody accepts it.
+    #[error("kept for review as {}: {reasons}", item.short())]
+    HeldForReview {
+        /// The pending record.
+        item: Uri,
+        /// Why, one reason after the other.
+        reasons: String,
+    },
     /// A policy whose record is not what was captured.
     #[error("policy {id} was changed after it was captured: its content does not match its hash")]
     PolicyChanged {

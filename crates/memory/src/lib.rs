@@ -54,8 +54,11 @@ pub use job::Job;
 pub use kapsa_capsule::{
     Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path, random_bits,
 };
+pub use records::admission::{Admission, ReviewRule, ReviewScope};
+pub use records::held::Reason;
 pub use records::ids::random_id;
 pub use records::integers::{WideInteger, wide_integer};
+pub use records::provenance::{Provenance, Review, Trust};
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grade, Grouping, Hit, LIMIT_NONE, MaintenanceReport,
@@ -64,7 +67,7 @@ pub use records::request::{
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::validity::{Holds, Span, Validity};
-pub use records::{access, document, kinds, owned, record, request, tokens, uri};
+pub use records::{access, document, kinds, owned, provenance, record, request, tokens, uri};
 pub use search::around::AROUND_MAX;
 pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
@@ -72,6 +75,7 @@ pub use search::query;
 pub use search::reader::Reader;
 pub use search::rerank::{LOGIT, Models, RERANKED};
 pub use search::sources::{same_text, sources_under};
+pub use search::trusted::trusted;
 pub use signing::key::{KeyError, KeySource, PublicKey, SECRET_KEY_BYTES, SigningKey};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
@@ -84,7 +88,7 @@ pub use versions::merge::{
 pub use versions::policy::{Captured, PolicySnapshot};
 pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
 pub use versions::stats::{revision_count, stats};
-pub use versions::{branch, checkpoint, event, graph, history, merge, policy, replay};
+pub use versions::{branch, checkpoint, event, graph, history, merge, policy, replay, review};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;
 pub use view::checkpoints::Checkpoint;

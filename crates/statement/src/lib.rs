@@ -3,7 +3,8 @@
 //!
 //! What a sentence states, and what it is to an earlier one: whether it says the same, gives
 //! another value, corrects, ends, adds to or only resembles it. A [`Statement`] is read once; a
-//! pair of them is judged by [`relate`]. What a program knows of languages is in the tables of the
+//! pair of them is judged by [`relate`]. [`flags`] says why a text should be read by a person before
+//! it is believed. What a program knows of languages is in the tables of the
 //! folder `tables`, not in code.
 
 #![deny(
@@ -18,6 +19,7 @@ mod attribute;
 mod cue;
 mod diff;
 mod entity;
+pub mod flags;
 mod relate;
 mod statement;
 mod subject;
@@ -30,6 +32,7 @@ pub use align::{Alignment, align};
 pub use attribute::{AttributeId, is_many, is_plural, names_many};
 pub use cue::{Cue, Cues};
 pub use entity::{initials, is_numeronym, slug};
+pub use flags::{Flag, FlagKind, SecretSpan, flags, secrets};
 pub use relate::{About, Judgement, Relation, relate};
 pub use statement::Statement;
 pub use value::Value;

@@ -44,6 +44,9 @@ fn written(evidence: &Evidence) -> Value {
     if !evidence.source.is_empty() {
         value["source"] = json!(evidence.source);
     }
+    if !evidence.principal.is_empty() {
+        value["principal"] = json!(evidence.principal);
+    }
     if !evidence.tags.is_empty() {
         value["tags"] = json!(evidence.tags);
     }
@@ -73,6 +76,7 @@ fn evidence(value: &Map<String, Value>) -> Evidence {
     Evidence {
         text: text_of(value, "text"),
         source: text_of(value, "source"),
+        principal: text_of(value, "principal"),
         tags: texts_of(value, "tags"),
         at: moment_of(value, "at").unwrap_or(0),
     }

@@ -49,7 +49,9 @@ fn facts_come_back_as_they_were() {
         supersedes: Some("f0".to_string()),
         superseded_by: Some("f2".to_string()),
         contested_with: strings(["f3"]),
+        principal: "ana".into(),
         evidence: vec![Evidence {
+            principal: "ben".into(),
             text: "200 people work at Acme".to_string(),
             source: "crm".to_string(),
             tags: strings(["t"]),

@@ -47,7 +47,7 @@ const GROUPS: [VerbGroup; 7] = [
     },
     VerbGroup {
         heading: "Share",
-        verbs: &["clone", "pull", "push", "export", "import", "mounts", "clearance"],
+        verbs: &["clone", "pull", "push", "export", "import", "mounts", "clearance", "review"],
     },
     VerbGroup {
         heading: "Agents",

@@ -24,6 +24,7 @@ mod fs;
 mod groups;
 mod key;
 mod knowledge;
+mod review;
 mod role;
 mod run;
 mod search;
@@ -44,6 +45,9 @@ pub(crate) use groups::command;
 pub(crate) use key::{KeyArgs, KeyVerb};
 pub(crate) use knowledge::{
     EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
+};
+pub(crate) use review::{
+    ReviewArgs, ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb, TrustLevel,
 };
 pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleVerb};
 pub(crate) use run::{
@@ -102,6 +106,26 @@ pub(crate) struct Global {
         hide_env_values = true
     )]
     pub(crate) principal: Option<String>,
+    /// Mark what is written as trusted no further than this
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "TRUST",
+        env = "KAPSA_TRUST",
+        hide_env_values = true
+    )]
+    pub(crate) trust: Option<TrustLevel>,
+    /// Leave out what is trusted less far than this when reading
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "TRUST",
+        env = "KAPSA_MIN_TRUST",
+        hide_env_values = true
+    )]
+    pub(crate) min_trust: Option<TrustLevel>,
     /// Print JSON for programs, errors included
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -125,6 +149,9 @@ pub(crate) enum Verb {
     /// Store text, documents or records
     #[command(visible_alias = "add", after_help = examples::PUT)]
     Put(Box<Put>),
+    /// Decide about records that wait for review
+    #[command(after_help = examples::REVIEW)]
+    Review(ReviewArgs),
     /// Show one record
     #[command(after_help = examples::GET)]
     Get(Get),

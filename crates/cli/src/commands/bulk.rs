@@ -141,7 +141,8 @@ impl Answer {
 /// That many records were committed.
 pub(super) fn many_done(tally: &Tally) -> Option<Done> {
     let last = tally.last_sequence;
-    let what = format!("stored {}, up to #{last}", counted(tally.record_count, "record"));
+    let what =
+        format!("stored {}, up to #{last}", counted(tally.record_count - tally.held, "record"));
     (tally.commit_count > 0).then(|| Done::new(what).field("sequence", last))
 }
 

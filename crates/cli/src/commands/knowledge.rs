@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kapsa_agents::{EntityNames, VocabularyStore};
-use kapsa_memory::graph::{Direction, Fact, Provenance};
+use kapsa_memory::graph::{Author, Direction, Fact};
 use kapsa_memory::policy;
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::uri::slug;
@@ -139,8 +139,8 @@ fn list_policies(app: &mut App) -> Result<()> {
     })
 }
 
-fn provenance(from: From) -> Provenance {
-    Provenance {
+fn provenance(from: From) -> Author {
+    Author {
         spec: from.spec.unwrap_or_default(),
         run: from.run.unwrap_or_default(),
         by: from.agent.unwrap_or_default(),
@@ -237,7 +237,7 @@ struct CardName {
 }
 
 /// The card of a subject of this title, or the one there is under another name of the entity.
-fn named_card(app: &App, title: String, from: &graph::Provenance) -> Result<CardName> {
+fn named_card(app: &App, title: String, from: &graph::Author) -> Result<CardName> {
     let own = CardName { id: slug(&title), title };
     let names = names(app)?;
     let Some(entity) = entity_of(&own.title, &names) else { return Ok(own) };

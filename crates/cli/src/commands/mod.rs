@@ -26,6 +26,7 @@ mod merge;
 mod names;
 mod put;
 mod records;
+mod review;
 mod role;
 mod run;
 mod shell;
@@ -179,6 +180,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Context(args) => context::run(app, *args),
         Verb::Fs(args) => fs::run(app, args.verb),
         Verb::Clearance(args) => clearance::run(app, args.verb),
+        Verb::Review(args) => review::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),
         Verb::Reembed(args) => embed::reembed(app, &args),
         Verb::Model(args) => embed::model(app, args.verb),

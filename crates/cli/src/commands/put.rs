@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_memory::request::{Change, Put};
-use kapsa_memory::{NewRecord, Uri};
+use kapsa_memory::{Error, NewRecord, Reader, Uri, review};
 
 use super::bulk::Bulk;
 use super::defaults::Defaults;
@@ -26,7 +26,19 @@ use crate::wire::{PutOut, Tally};
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
     let Stored { answer, embedding } = put(app, args)?;
+    if let Answer::One(put, _) = &answer
+        && put.change == Change::Held
+    {
+        return Err(held(app, put)?);
+    }
     did(app, answer.done());
+    if let Answer::Many(tally) = &answer
+        && tally.held > 0
+    {
+        let count = counted(tally.held, "record");
+        let message = format!("{count} kept for review: the owner decides with kapsa review");
+        app.out.warn("held_for_review", &message);
+    }
     answer.tell(&mut app.out, embedding)
 }
 
@@ -100,6 +112,13 @@ fn one(app: &mut App, defaults: &Defaults, args: &args::Put, text: String) -> Re
     Ok(Stored { answer: Answer::One(put, same), embedding: ahead.report(app) })
 }
 
+/// What is reported of a record that waits for review: it is not what was asked for.
+fn held(app: &App, put: &Put) -> Result<CliError> {
+    let item = review::item(&Reader::open(&app.capsule()?)?, &put.uri)?;
+    let reasons: Vec<&str> = item.reasons.iter().map(|one| one.reason.as_str()).collect();
+    Ok(Error::HeldForReview { item: put.uri.clone(), reasons: reasons.join("; ") }.into())
+}
+
 /// Puts records that are all there: their vectors are made before the lock is taken, and published
 /// with them in one commit.
 pub(super) fn put_small(
@@ -145,6 +164,7 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
         (tally.revised, "revised"),
         (tally.unchanged, "unchanged"),
         (tally.forgotten, "forgotten"),
+        (tally.held, "held for review"),
     ];
     let parts: Vec<_> =
         parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();

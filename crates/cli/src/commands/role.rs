@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kapsa_agents::{AgentMemory, InsightQuery, WorkspaceMemory, bounds};
 use kapsa_memory::access::ClearanceProfile;
+use kapsa_memory::{Provenance, Trust};
 use kapsa_model::{Price, Usage, block_on, cost};
 use kapsa_roles::{
     ChainError, NodeRun, Permission, Role, RoleError, RoleRuntime, RoleSpec, Shared, State,
@@ -143,7 +144,10 @@ impl Acting {
 }
 
 fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
-    let location = app.location()?;
+    // A model writes what a role writes.
+    let provenance =
+        Provenance { trust: Trust::Model, principal: clearance.principal.clone(), review: None };
+    let location = app.location()?.brought_by(provenance);
     let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
     let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now)
         .with_workspace(workspace.into());

@@ -162,6 +162,8 @@ mod tests {
             capsule: Some("held.kapsa".into()),
             branch: Some("run/x".into()),
             principal: None,
+            trust: None,
+            min_trust: None,
             json: true,
             lock_timeout: Some(Duration::from_secs(3)),
             color: clap::ColorChoice::Never,

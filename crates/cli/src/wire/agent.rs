@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::record::low_trust;
 use super::{Extent, Time};
 
 /// A fact.
@@ -46,6 +47,13 @@ pub(crate) struct FactOut<'a> {
     /// Who or what it comes from.
     #[serde(skip_serializing_if = "str::is_empty")]
     source: &'a str,
+    /// The principal that brought it; left out for the owner.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    principal: &'a str,
+    /// How far it is believed, by who brought it; left out for what the owner wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["tool", "import", "trace", "model", "principal"]))]
+    trust: Option<&'static str>,
     /// Start of its validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_from: Option<Time>,
@@ -103,6 +111,8 @@ impl<'a> From<&'a Fact> for FactOut<'a> {
             classification: fact.classification.name(),
             named: &fact.named,
             source: &fact.source,
+            principal: &fact.principal,
+            trust: low_trust(fact.trust),
             valid_from: fact.valid_from.map(Time),
             valid_to: fact.valid_to.map(Time),
             created_at: Time(fact.created_at),
@@ -130,6 +140,9 @@ struct EvidenceOut<'a> {
     /// Who or what it comes from.
     #[serde(skip_serializing_if = "str::is_empty")]
     source: &'a str,
+    /// The principal that brought it; left out for the owner.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    principal: &'a str,
     /// Tags that it came with.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tags: &'a [String],
@@ -142,6 +155,7 @@ impl<'a> From<&'a Evidence> for EvidenceOut<'a> {
         EvidenceOut {
             text: &evidence.text,
             source: &evidence.source,
+            principal: &evidence.principal,
             tags: &evidence.tags,
             created_at: Time(evidence.at),
         }

@@ -109,9 +109,15 @@ struct ErrorFields {
     /// The path.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
+    /// `held_for_review`: URI under which it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<String>,
     /// `locked_by_writer`: id of that process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u64>,
+    /// `policy_changed`: id of the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<String>,
     /// Number of lines that are not records and were left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused_count: Option<u64>,

@@ -30,7 +30,7 @@ pub(crate) struct PutOut<'a> {
     /// Sequence of its newest revision.
     pub(crate) sequence: u64,
     /// What happened to it.
-    #[schemars(extend("enum" = ["added", "revised", "unchanged", "forgotten"]))]
+    #[schemars(extend("enum" = ["added", "revised", "unchanged", "forgotten", "held"]))]
     pub(crate) change: &'static str,
     /// URI of another record that holds the same text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +71,7 @@ pub(crate) fn change_name(change: Change) -> &'static str {
         Change::Revised => "revised",
         Change::Unchanged => "unchanged",
         Change::Forgotten => "forgotten",
+        Change::Held => "held",
     }
 }
 
@@ -86,6 +87,9 @@ pub(crate) struct Tally {
     pub(crate) unchanged: u64,
     /// Number of records that were forgotten, since their document no longer has them.
     pub(crate) forgotten: u64,
+    /// Number of records that wait for review instead.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) held: u64,
     /// Number of records given, unchanged ones included.
     pub(crate) record_count: u64,
     /// Number of commits made.
@@ -125,8 +129,13 @@ impl Tally {
             Change::Revised => &mut self.revised,
             Change::Unchanged => &mut self.unchanged,
             Change::Forgotten => &mut self.forgotten,
+            Change::Held => &mut self.held,
         }
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]

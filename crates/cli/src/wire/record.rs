@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
 use kapsa_memory::request::{Expansion, Found, Hit, QueryRead, Standing, TimeSpan};
-use kapsa_memory::{Error, Record, Uri, Why};
+use kapsa_memory::{Error, Record, Trust, Uri, Why};
 use schemars::JsonSchema;
 use serde::ser::{Error as _, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -63,6 +63,16 @@ pub(crate) struct RecordOut<'a> {
     /// Run that it was written in.
     #[serde(skip_serializing_if = "str::is_empty")]
     run: &'a str,
+    /// The principal that wrote the revision; left out for the owner.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    principal: &'a str,
+    /// How far it is believed, by who brought it; left out for what the owner wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["tool", "import", "trace", "model", "principal"]))]
+    trust: Option<&'static str>,
+    /// Who let it in, if it waited for review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reviewed_by: Option<&'a str>,
     /// How sure the writer is, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<f64>,
@@ -122,6 +132,9 @@ impl<'a> RecordOut<'a> {
             domain: &record.domain,
             agent: &record.agent,
             run: &record.run,
+            principal: &record.provenance.principal,
+            trust: low_trust(record.provenance.trust),
+            reviewed_by: record.provenance.review.as_ref().map(|review| review.by.as_str()),
             confidence: record.confidence,
             classification: record.access.as_ref().map(|access| access.level.name()),
             named: record.access.as_ref().map_or(&[], |access| &access.named),
@@ -141,6 +154,11 @@ impl<'a> RecordOut<'a> {
     pub(crate) fn on(self, branch: &'a str) -> RecordOut<'a> {
         RecordOut { branch: Some(branch), ..self }
     }
+}
+
+/// The name of a trust that is not the owner's.
+pub(crate) fn low_trust(trust: Trust) -> Option<&'static str> {
+    (trust != Trust::Owner).then(|| trust.name())
 }
 
 /// The document that a record was read from.

@@ -25,6 +25,7 @@ use super::merge::MergeAnswer;
 use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
 use super::record::{FoundOut, HistoryOut, RecordOut, Records};
+use super::review::{DecidedOut, PendingRecordOut, PendingRecordsOut, RulesOut};
 use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
 use super::run::{
     self, ConfigOut, FinishedOut, RecordedOut, RunsOut, StartedOut, StatusOut, StepAnswer,
@@ -131,6 +132,14 @@ const ANSWERS: &[(&str, Make)] = &[
     ("replay verify", of::<ReplayVerifyOut<'_>>),
     ("resolve-uri", of::<Resolved<'_>>),
     ("revert", of::<RevertOut<'_>>),
+    ("review accept", of::<DecidedOut<'_>>),
+    ("review edit", of::<DecidedOut<'_>>),
+    ("review list", of::<PendingRecordsOut<'_>>),
+    ("review reject", of::<DecidedOut<'_>>),
+    ("review remove-rule", of::<RulesOut<'_>>),
+    ("review rule", of::<RulesOut<'_>>),
+    ("review rules", of::<RulesOut<'_>>),
+    ("review show", of::<PendingRecordOut<'_>>),
     ("role can", of::<PermissionOut<'_>>),
     ("role list", of::<RolesOut<'_>>),
     ("role publish", of::<FactsOut<'_>>),

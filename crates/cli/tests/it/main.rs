@@ -29,6 +29,7 @@ mod put;
 mod questions;
 mod read;
 mod rerank;
+mod review;
 mod roles;
 mod runs;
 mod salvage;

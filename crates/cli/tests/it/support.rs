@@ -65,6 +65,8 @@ impl Sandbox {
             "KAPSA_TASK",
             "KAPSA_PRINCIPAL",
             "KAPSA_ROLE",
+            "KAPSA_TRUST",
+            "KAPSA_MIN_TRUST",
             "KAPSA_RUN_ENABLED",
             "KAPSA_RUN_LAYOUT",
             "KAPSA_RUN_DIR",

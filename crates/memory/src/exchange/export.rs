@@ -19,7 +19,6 @@ use crate::tables::revision_map::Kept;
 use crate::tables::revision_map::RevisionMap;
 use crate::versions::branch;
 use crate::versions::event::{self, EventRequest, EventType};
-use crate::versions::merge::as_new;
 use crate::view::{View, branches};
 use crate::write::maintain::index;
 use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX};
@@ -271,14 +270,19 @@ impl<'a> Export<'a> {
     fn body_of(&self, record: &Record) -> Vec<u8> {
         let place = |sequence: &u64| Some(self.sequences.binary_search(sequence).ok()? as u64 + 1);
         let conflicts_with = record.conflicts_with.iter().filter_map(place).collect();
-        let envelope = Envelope { system: record.system, conflicts_with, ..Envelope::default() };
+        let envelope = Envelope {
+            system: record.system,
+            conflicts_with,
+            provenance: record.provenance.clone(),
+            ..Envelope::default()
+        };
         let (uri, at) = (&record.uri, record.committed_at);
         if record.tombstone {
             codec::encode_tombstone(Operation::Tombstone, uri, at, &envelope)
         } else if let Some(target) = &record.alias {
             codec::encode_alias(uri, target, at, &envelope)
         } else {
-            codec::encode(&as_new(record), uri, false, at, &envelope)
+            codec::encode(&record.as_new(), uri, false, at, &envelope)
         }
     }
 }

@@ -20,7 +20,6 @@ use crate::records::record::{BranchId, NewRecord, Record};
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::event::{EventType, NewEvent};
-use crate::versions::merge::as_new;
 use crate::view::{View, branches};
 use crate::write::later::{Indexing, TAIL_RECORDS_MAX};
 use crate::write::maintain;
@@ -363,8 +362,13 @@ impl<'a> Fork<'a> {
         let branch = self.branch(first, body.record.branch)?;
         let mut record = body.record.clone();
         self.rename(&mut record);
-        let mut envelope =
-            Envelope { branch, system: record.system, pulled: Some(there), ..Envelope::default() };
+        let mut envelope = Envelope {
+            branch,
+            system: record.system,
+            pulled: Some(there),
+            provenance: std::mem::take(&mut record.provenance),
+            ..Envelope::default()
+        };
         envelope.conflicts_with =
             record.conflicts_with.iter().map(|&beside| self.sequence(beside)).collect();
         envelope.conflicts_with.sort_unstable();
@@ -379,7 +383,7 @@ impl<'a> Fork<'a> {
         envelope.origin = record.origin.take();
         let what = match (body.operation, &record.alias) {
             (_, Some(target)) => What::Alias(target.clone()),
-            (Operation::Put | Operation::Alias, None) => What::Put(Box::new(as_new(&record))),
+            (Operation::Put | Operation::Alias, None) => What::Put(Box::new(record.as_new())),
             // What was purged there is forgotten on its branch; whether it is erased here is for
             // the owner of this capsule to say.
             (Operation::Tombstone | Operation::Purge, None) => What::Bury(Operation::Tombstone),

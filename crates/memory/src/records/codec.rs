@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result};
 use crate::records::access::{Access, Classification};
 use crate::records::kinds;
+use crate::records::provenance::{Provenance, Review, Trust};
 use crate::records::record::{
     BranchId, Decision, KIND_DEFAULT, Micros, NewRecord, Origin, Record, Source,
 };
@@ -34,6 +35,7 @@ const PULLED: u8 = 35;
 const CONFLICTS_WITH: u8 = 36;
 /// Even: a program that does not know it must not show what it protects.
 const ACCESS: u8 = 38;
+const PROVENANCE: u8 = 39;
 /// Odd: a program that does not know it shows a record of the capsule about itself, and no memory.
 const SIGNATURE: u8 = 41;
 
@@ -57,6 +59,7 @@ pub(crate) struct Envelope {
     pub(crate) origin: Option<Origin>,
     /// Its sequence in the capsule that it was pulled from.
     pub(crate) pulled: Option<u64>,
+    pub(crate) provenance: Provenance,
 }
 
 /// A decoded body.
@@ -107,6 +110,13 @@ impl Encoder {
             self.field(CONFLICTS_WITH, &leb128(envelope.conflicts_with.iter().copied()));
         }
     }
+
+    /// What the owner wrote says nothing of it.
+    fn provenance(&mut self, provenance: &Provenance) {
+        if *provenance != Provenance::default() {
+            self.field(PROVENANCE, &encode_provenance(provenance));
+        }
+    }
 }
 
 /// Encodes a record that is put.
@@ -146,6 +156,7 @@ pub(crate) fn encode(
     if let Some(access) = &record.access {
         out.field(ACCESS, &encode_access(access));
     }
+    out.provenance(&envelope.provenance);
     out.0
 }
 
@@ -159,6 +170,7 @@ pub(crate) fn encode_tombstone(
     let mut out = Encoder(Vec::with_capacity(96));
     head(&mut out, operation, false, uri, now, now);
     out.envelope(envelope);
+    out.provenance(&envelope.provenance);
     out.0
 }
 
@@ -168,6 +180,7 @@ pub(crate) fn encode_alias(uri: &Uri, target: &Uri, now: Micros, envelope: &Enve
     head(&mut out, Operation::Alias, false, uri, now, now);
     out.text(TEXT, target.as_str());
     out.envelope(envelope);
+    out.provenance(&envelope.provenance);
     out.0
 }
 
@@ -248,6 +261,18 @@ fn encode_access(access: &Access) -> Vec<u8> {
     for name in &access.named {
         push_leb128(&mut out, name.len() as u64);
         out.extend_from_slice(name.as_bytes());
+    }
+    out
+}
+
+fn encode_provenance(provenance: &Provenance) -> Vec<u8> {
+    let number = Trust::ALL.iter().position(|trust| *trust == provenance.trust);
+    let mut out = vec![number.expect("all are listed") as u8];
+    push_leb128(&mut out, provenance.principal.len() as u64);
+    out.extend_from_slice(provenance.principal.as_bytes());
+    if let Some(review) = &provenance.review {
+        push_leb128(&mut out, review.item);
+        out.extend_from_slice(review.by.as_bytes());
     }
     out
 }
@@ -346,6 +371,7 @@ impl Decoder {
             PULLED => record.pulled = numbers_of(value)?.first().copied(),
             CONFLICTS_WITH => record.conflicts_with = numbers_of(value)?,
             ACCESS => record.access = Some(access_of(value)?),
+            PROVENANCE => record.provenance = provenance_of(value)?,
             _ if tag.is_multiple_of(2) => {
                 return Err("it holds a field that a newer Kapsa must explain");
             }
@@ -391,6 +417,7 @@ pub(crate) fn blank(sequence: u64) -> Record {
         confidence: None,
         source: None,
         access: None,
+        provenance: Provenance::default(),
         branch: BranchId::MAIN,
         system: false,
         conflicts_with: Vec::new(),
@@ -447,6 +474,19 @@ fn access_of(value: &[u8]) -> Result<Access, &'static str> {
         named.push(text(take_bytes(&mut rest).ok_or("a name in its access is cut short")?)?);
     }
     Ok(Access { level, named })
+}
+
+fn provenance_of(value: &[u8]) -> Result<Provenance, &'static str> {
+    const DAMAGE: &str = "what it says of its writer is cut short";
+    let (number, mut rest) = value.split_first().ok_or(DAMAGE)?;
+    let trust = *Trust::ALL.get(usize::from(*number)).ok_or("its trust is unknown")?;
+    let principal = text(take_bytes(&mut rest).ok_or(DAMAGE)?)?;
+    let mut review = None;
+    if !rest.is_empty() {
+        let item = take_leb128(&mut rest).ok_or(DAMAGE)?;
+        review = Some(Review { by: text(rest)?, item });
+    }
+    Ok(Provenance { trust, principal, review })
 }
 
 fn branch_of(mut value: &[u8]) -> Result<BranchId, &'static str> {
@@ -531,6 +571,7 @@ mod tests {
                 content_hash: format!("{:032x}", 77),
             }),
             access: Some(Access::restricted(["cro", "ž"])),
+            trust: None,
         }
     }
 
@@ -548,6 +589,11 @@ mod tests {
             conflicts_with: vec![2, 500],
             origin: Some(origin),
             pulled: Some(70),
+            provenance: Provenance {
+                trust: Trust::Model,
+                principal: "cro é".to_string(),
+                review: Some(Review { by: "ana".to_string(), item: 300 }),
+            },
         }
     }
 
@@ -562,6 +608,7 @@ mod tests {
             conflicts_with: r.conflicts_with,
             origin: r.origin,
             pulled: r.pulled,
+            provenance: r.provenance,
         };
         assert_eq!(back, enveloped());
         let brief = brief(&bytes).expect("whole");
@@ -634,9 +681,9 @@ mod tests {
     fn unknown_odd_fields_are_skipped_and_even_ones_refused() {
         let mut bytes =
             encode(&NewRecord::text("t"), &Uri::parse("x").expect("valid"), false, 1, &enveloped());
-        bytes.extend_from_slice(&[39, 1, 0]);
+        bytes.extend_from_slice(&[251, 1, 0]);
         assert!(decode(1, &bytes).is_ok());
-        bytes.extend_from_slice(&[40, 1, 0]);
+        bytes.extend_from_slice(&[252, 1, 0]);
         assert!(matches!(decode(1, &bytes), Err(Error::DamagedRecord { .. })));
     }
 }

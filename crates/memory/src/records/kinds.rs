@@ -8,8 +8,10 @@ pub(crate) const CHECKPOINT: &str = "checkpoint";
 pub(crate) const EVENT: &str = "event";
 /// Signs the commit that it ends. No list shows it.
 pub(crate) const SIGNATURE: &str = "signature";
+/// Something that waits for review.
+pub const PENDING: &str = "pending";
 /// Kinds of what the capsule writes about itself: shown when asked for by name.
-pub(crate) const SYSTEM_KINDS: [&str; 3] = [BRANCH, CHECKPOINT, EVENT];
+pub(crate) const SYSTEM_KINDS: [&str; 4] = [BRANCH, CHECKPOINT, EVENT, PENDING];
 
 /// Kinds of what verbs of the owner keep: runs with what is recorded in them, policies, relations,
 /// and what is known about principals.

@@ -2,14 +2,17 @@
 //! file and no search.
 
 pub mod access;
+pub(crate) mod admission;
 pub(crate) mod branch;
 pub(crate) mod codec;
 pub mod document;
+pub(crate) mod held;
 pub(crate) mod ids;
 pub(crate) mod integers;
 pub mod kinds;
 pub mod owned;
 pub(crate) mod protected;
+pub mod provenance;
 pub mod record;
 pub mod request;
 pub mod tokens;

@@ -3,7 +3,7 @@
 
 use crate::records::document;
 use crate::records::kinds::{
-    ACCESS, BRANCH, CHECKPOINT, EPISODE, EVENT, FACT, INSIGHT, OWNER_KINDS, SIGNATURE,
+    ACCESS, BRANCH, CHECKPOINT, EPISODE, EVENT, FACT, INSIGHT, OWNER_KINDS, PENDING, SIGNATURE,
 };
 use crate::records::record::NewRecord;
 use crate::records::uri::Uri;
@@ -14,7 +14,7 @@ const NAMES: [&str; 5] = ["clearance", "kapsa", "policy", "run", ACCESS];
 const TAGS: &str = "kapsa.";
 /// What facts, episodes and insights say in their metadata that their verbs find out: counts, and
 /// what became of them beside others.
-const FOUND_OUT: [&str; 17] = [
+const FOUND_OUT: [&str; 18] = [
     "access_count",
     "coexists",
     "contested_with",
@@ -27,6 +27,7 @@ const FOUND_OUT: [&str; 17] = [
     "last_confirmed",
     "pending",
     "pending_with",
+    "principal",
     "source_episode_ids",
     "status",
     "superseded_by",
@@ -43,7 +44,8 @@ pub(crate) fn is_owners_name(uri: &Uri) -> bool {
 
 /// Whether records of this kind are written by verbs of the owner alone.
 pub(crate) fn is_owners_kind(kind: &str) -> bool {
-    [ACCESS, BRANCH, CHECKPOINT, EVENT, SIGNATURE].contains(&kind) || OWNER_KINDS.contains(&kind)
+    [ACCESS, BRANCH, CHECKPOINT, EVENT, PENDING, SIGNATURE].contains(&kind)
+        || OWNER_KINDS.contains(&kind)
 }
 
 /// A field that is not filled in from outside, and why.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result};
 use crate::records::access::Access;
 use crate::records::kinds;
+use crate::records::provenance::{Provenance, Trust};
 use crate::records::uri::Uri;
 
 /// Longest text of one record, in bytes (16 MiB).
@@ -115,6 +116,8 @@ pub struct NewRecord {
     pub source: Option<Source>,
     /// How far it may spread; internal in its domain when that is not said.
     pub access: Option<Access>,
+    /// How far it is believed, where that is less far than whoever writes it.
+    pub trust: Option<Trust>,
 }
 
 impl NewRecord {
@@ -248,6 +251,8 @@ pub struct Record {
     pub source: Option<Source>,
     /// How far it may spread, where that was said.
     pub access: Option<Access>,
+    /// Who wrote it, and how far that is believed.
+    pub provenance: Provenance,
     /// Branch that it was written on.
     pub branch: BranchId,
     /// Whether the capsule wrote it about itself: a branch, a checkpoint, an event, a signature.
@@ -266,5 +271,28 @@ impl Record {
     /// Whether it is the signature of a commit.
     pub(crate) fn is_signature(&self) -> bool {
         self.system && self.kind == kinds::SIGNATURE
+    }
+
+    /// The same as a new record without a name, to be put elsewhere.
+    #[must_use]
+    pub fn as_new(&self) -> NewRecord {
+        NewRecord {
+            uri: None,
+            title: self.title.clone(),
+            text: self.text.clone(),
+            kind: self.kind.clone(),
+            label: self.label.clone(),
+            tags: self.tags.clone(),
+            metadata: self.metadata.clone(),
+            entity: self.entity.clone(),
+            domain: self.domain.clone(),
+            agent: self.agent.clone(),
+            run: self.run.clone(),
+            confidence: self.confidence,
+            created_at: Some(self.created_at),
+            source: self.source.clone(),
+            access: self.access.clone(),
+            trust: None,
+        }
     }
 }

@@ -459,6 +459,8 @@ pub enum Change {
     Unchanged,
     /// The URI was forgotten.
     Forgotten,
+    /// Kept for review, under a name of its own, and hidden until then.
+    Held,
 }
 
 /// Acknowledgement of one record, durable when it is returned.

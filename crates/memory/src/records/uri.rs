@@ -22,6 +22,8 @@ const BRANCH: &str = "branch";
 const CHECKPOINT: &str = "checkpoint";
 /// First part of the URIs of signatures.
 const SIGNATURE: &str = "signature";
+/// What the names of what waits for review begin with.
+const PENDING_PREFIX: &str = "kapsa/pending/";
 
 /// What a URI that belongs to a run names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,8 +186,20 @@ impl Uri {
         self.path().strip_prefix(CHECKPOINT)?.strip_prefix('/').filter(|id| !id.contains('/'))
     }
 
+    /// Whether something that waits for review has this name.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        let number = self.short().strip_prefix(PENDING_PREFIX);
+        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    }
+
+    /// Name of the record `sequence` that waits for review.
+    pub(crate) fn pending(sequence: u64) -> Uri {
+        Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{PENDING_PREFIX}{sequence}"))
+    }
+
     /// Whether only the capsule itself writes under this URI: its branches, checkpoints, events and
-    /// signatures.
+    /// signatures, and what waits for review.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         let numbered = |path: &str| path.bytes().all(|b| b.is_ascii_digit());
@@ -193,6 +207,7 @@ impl Uri {
         self.branch_name().is_some()
             || self.checkpoint_id().is_some()
             || signature.is_some_and(numbered)
+            || self.is_pending()
             || self.in_run().is_some_and(|at| at.kind == UriType::Event && numbered(at.path))
     }
 
@@ -310,7 +325,8 @@ pub(crate) fn refuse_reserved(uri: &Uri) -> Result<()> {
         return Ok(());
     }
     let reason = format!(
-        "{uri} is a name that the capsule gives to its own branches, checkpoints, events and signatures"
+        "{uri} is a name that the capsule gives to its own branches, checkpoints, events, \
+         signatures and pending records"
     );
     Err(Error::InvalidOperation { reason })
 }
@@ -343,7 +359,9 @@ mod tests {
         );
         assert_eq!(Uri::branch("run/x").expect("valid").branch_name(), Some("run/x"));
         assert_eq!(Uri::checkpoint("abc").checkpoint_id(), Some("abc"));
-        for reserved in ["branch/x", "checkpoint/x", "a/b/event/3", "signature/3"] {
+        for reserved in
+            ["branch/x", "checkpoint/x", "a/b/event/3", "kapsa/pending/3", "signature/3"]
+        {
             assert!(Uri::parse(reserved).expect("valid").is_reserved(), "{reserved}");
         }
         for free in [

@@ -18,3 +18,4 @@ pub(crate) mod rerank;
 pub(crate) mod sources;
 pub(crate) mod standing;
 mod strength;
+pub(crate) mod trusted;

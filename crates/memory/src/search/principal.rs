@@ -9,13 +9,14 @@ use super::question::same_text;
 use super::rerank::Models;
 use super::{find, lookup, near_values};
 use crate::error::Result;
+use crate::records::provenance::Trust;
 use crate::records::record::Record;
 use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
 use crate::view::as_of::AsOf;
 use crate::view::raw::RawView;
 use crate::view::vectors::Coverage;
-use crate::view::{View, branches};
+use crate::view::{View, branches, trust};
 
 /// A capsule at one moment, as one principal may know it. Made by [`crate::Reader::as_principal`].
 ///
@@ -42,6 +43,12 @@ impl PrincipalReader {
     #[must_use]
     pub fn raw(&self) -> RawView<'_> {
         RawView::of(&self.view)
+    }
+
+    /// As [`crate::trusted`].
+    #[must_use]
+    pub fn trusted(&self, trust_min: Trust) -> PrincipalReader {
+        PrincipalReader::of(trust::trusted(&self.view, trust_min))
     }
 
     /// As [`crate::Reader::on`]. A branch, a checkpoint and the size of the capsule are not shown

@@ -9,8 +9,9 @@ use kapsa_statement::slug;
 
 use crate::error::Result;
 use crate::records::access::{self, Access, Term};
-use crate::records::codec::{Body, Operation};
+use crate::records::codec::{Body, Envelope, Operation};
 use crate::records::kinds::is_searched_by_parts;
+use crate::records::provenance::Provenance;
 use crate::records::record::{KIND_DEFAULT, Micros, NewRecord, Record};
 use crate::records::turn::speaker_among;
 use crate::records::uri::Uri;
@@ -52,11 +53,12 @@ impl Indexed {
         uri: &Uri,
         fresh: bool,
         now: Micros,
-        contested: bool,
+        envelope: &Envelope,
     ) -> Indexed {
         let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
         let mut terms = Terms::default();
-        terms.contested(contested);
+        terms.contested(!envelope.conflicts_with.is_empty());
+        terms.provenance(&envelope.provenance);
         terms.fields(
             kind,
             &record.label,
@@ -88,6 +90,7 @@ impl Indexed {
             terms.0.push(PURGE_TERM.to_string());
         }
         terms.contested(!record.conflicts_with.is_empty());
+        terms.provenance(&record.provenance);
         let mut access = Vec::new();
         if !record.tombstone && record.alias.is_none() && !record.is_signature() {
             terms.fields(
@@ -148,6 +151,12 @@ impl Terms {
         let terms = access::terms_of(access, domain);
         self.0.extend(terms.iter().map(access::exact));
         terms
+    }
+
+    /// What the owner wrote has none.
+    fn provenance(&mut self, provenance: &Provenance) {
+        self.0.extend(provenance.trust.term());
+        self.add("by", &provenance.principal);
     }
 
     fn contested(&mut self, contested: bool) {

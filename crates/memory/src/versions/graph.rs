@@ -42,7 +42,7 @@ pub struct Fact {
 
 /// Where cards and edges come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Provenance {
+pub struct Author {
     /// What the run works on; empty means none.
     pub spec: String,
     /// The run; empty means none.
@@ -118,7 +118,7 @@ pub fn add_card(
     title: &str,
     id: &str,
     facts: &[Fact],
-    from: &Provenance,
+    from: &Author,
 ) -> Result<Put> {
     known("type of a card", card_type, &CARD_TYPES)?;
     if title.trim().is_empty() {
@@ -162,7 +162,7 @@ pub fn add_card(
 ///
 /// # Errors
 /// `InvalidUri` for an odd id.
-pub fn card_uri(id: &str, from: &Provenance) -> Result<Uri> {
+pub fn card_uri(id: &str, from: &Author) -> Result<Uri> {
     Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Card, id)
 }
 
@@ -175,7 +175,7 @@ pub fn add_edge(
     edge_type: &str,
     ends: (&Uri, &Uri),
     weight: Option<f64>,
-    from: &Provenance,
+    from: &Author,
 ) -> Result<Put> {
     known("type of an edge", edge_type, &EDGE_TYPES)?;
     let (start, end) = ends;

@@ -15,7 +15,7 @@ use wildmatch::WildMatch;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::branch::Made;
 use crate::records::codec::{Body, Envelope, Operation};
-use crate::records::record::{BranchId, Decision, NewRecord, Origin, Record};
+use crate::records::record::{BranchId, Decision, Origin, Record};
 use crate::records::request::Put;
 use crate::records::uri::Uri;
 use crate::search::reader::Reader;
@@ -665,37 +665,16 @@ pub(crate) fn together<'a>(
     pending
 }
 
-/// A revision that says what `record` says.
+/// A revision that says what `record` says, of whoever wrote that.
 pub(crate) fn copy(record: &Record, envelope: Envelope) -> Pending {
+    let envelope = Envelope { provenance: record.provenance.clone(), ..envelope };
     let name = Name::Given(record.uri.clone());
     let what = if record.tombstone {
         What::Bury(Operation::Tombstone)
     } else if let Some(target) = &record.alias {
         What::Alias(target.clone())
     } else {
-        What::Put(Box::new(as_new(record)))
+        What::Put(Box::new(record.as_new()))
     };
     Pending { name, what, envelope }
-}
-
-/// The record as a new one without a name, to be put elsewhere.
-#[must_use]
-pub fn as_new(record: &Record) -> NewRecord {
-    NewRecord {
-        uri: None,
-        title: record.title.clone(),
-        text: record.text.clone(),
-        kind: record.kind.clone(),
-        label: record.label.clone(),
-        tags: record.tags.clone(),
-        metadata: record.metadata.clone(),
-        entity: record.entity.clone(),
-        domain: record.domain.clone(),
-        agent: record.agent.clone(),
-        run: record.run.clone(),
-        confidence: record.confidence,
-        created_at: Some(record.created_at),
-        source: record.source.clone(),
-        access: record.access.clone(),
-    }
 }

@@ -9,4 +9,5 @@ pub mod history;
 pub mod merge;
 pub mod policy;
 pub mod replay;
+pub mod review;
 pub(crate) mod stats;

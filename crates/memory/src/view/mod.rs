@@ -6,14 +6,16 @@ use std::sync::{Arc, OnceLock};
 use kapsa_capsule::Snapshot;
 use kapsa_index::{Candidate, Sequences};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::records::access::{Classification, ClearanceProfile};
 use crate::records::codec::{Body, Operation};
+use crate::records::provenance::Trust;
 use crate::records::record::Record;
 use crate::records::uri::Uri;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 
+mod aliases;
 pub(crate) mod as_of;
 pub(crate) mod attached;
 pub(crate) mod branches;
@@ -25,6 +27,7 @@ pub(crate) mod raw;
 mod segment_tables;
 mod store;
 mod tail;
+pub(crate) mod trust;
 pub(crate) mod vector_block;
 pub(crate) mod vectors;
 pub(crate) mod visibility;
@@ -45,6 +48,10 @@ pub(crate) struct View {
     guard: Option<Arc<Guard>>,
     /// Sequences of the memories seen; none when that is all of them.
     memories: OnceLock<Option<Sequences>>,
+    /// Sequences seen, the capsule's own included.
+    everything: OnceLock<Sequences>,
+    /// What is trusted less far is left out of searches and lists.
+    trust_min: Trust,
 }
 
 impl std::fmt::Debug for View {
@@ -63,7 +70,14 @@ impl View {
     }
 
     fn of(store: Arc<Store>, lineage: Lineage) -> View {
-        View { store, lineage, guard: None, memories: OnceLock::new() }
+        View {
+            store,
+            lineage,
+            guard: None,
+            memories: OnceLock::new(),
+            everything: OnceLock::new(),
+            trust_min: Trust::ALL[0],
+        }
     }
 
     /// `main` in a snapshot, which shares this one's store when it is of the same commit.
@@ -77,7 +91,11 @@ impl View {
 
     /// Another lineage in the same store, for the same principal.
     pub(crate) fn with(&self, lineage: Lineage) -> View {
-        View { guard: self.guard.clone(), ..View::of(Arc::clone(&self.store), lineage) }
+        View {
+            guard: self.guard.clone(),
+            trust_min: self.trust_min,
+            ..View::of(Arc::clone(&self.store), lineage)
+        }
     }
 
     /// The same, as a principal sees it.
@@ -85,6 +103,7 @@ impl View {
         let guard = Guard::new(profile, self.store.tables().len());
         View {
             guard: Some(Arc::new(guard)),
+            trust_min: self.trust_min,
             ..View::of(Arc::clone(&self.store), self.lineage.clone())
         }
     }
@@ -122,10 +141,14 @@ impl View {
         self.guard.as_ref().map(|guard| guard.known(&self.store)).transpose()
     }
 
-    /// The exact terms that narrow a search to what whoever looks may know; none where it is enough
-    /// to check each candidate.
-    pub(crate) fn narrowing_terms(&self) -> Result<Option<Vec<String>>> {
-        self.guard.as_ref().map_or(Ok(None), |guard| guard.narrowing_terms(&self.store))
+    /// Narrows a filter to what whoever looks may know, where it is not enough to check each
+    /// candidate, and to what is trusted as far as is asked.
+    pub(crate) fn narrow(&self, filter: &mut kapsa_index::Filter) -> Result<()> {
+        if let Some(guard) = &self.guard {
+            filter.all.extend(guard.narrowing_terms(&self.store)?);
+        }
+        filter.none.extend(self.trust_min.terms_below());
+        Ok(())
     }
 
     /// Newest revision of a URI, tombstones included.
@@ -146,32 +169,6 @@ impl View {
             }
             _ => Ok(head),
         }
-    }
-
-    /// The URI that a URI stands for, and whether a memory is visible under it.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when aliases lead in a circle or too far.
-    pub(crate) fn look_up(&self, uri: &Uri) -> Result<(Uri, bool)> {
-        let mut uri = uri.clone();
-        for _ in 0..=ALIASES_MAX {
-            let Some(head) = self.newest(&uri)? else { return Ok((uri, false)) };
-            let body = self.store.body(head.sequence)?;
-            match body.record.alias {
-                Some(target) => uri = target,
-                None => return Ok((uri, body.operation == Operation::Put)),
-            }
-        }
-        let reason = format!(
-            "{uri} is an alias that leads in a circle, or over more than {ALIASES_MAX} others"
-        );
-        Err(Error::InvalidOperation { reason })
-    }
-
-    /// The URI that a URI stands for, if a memory is visible under it.
-    pub(crate) fn resolve(&self, uri: &Uri) -> Result<Option<Uri>> {
-        let (uri, exists) = self.look_up(uri)?;
-        Ok(exists.then_some(uri))
     }
 
     /// The newest visible revision under exactly this URI, an alias included.
@@ -240,11 +237,21 @@ impl View {
 
     /// Whether a revision that this view sees took the place of the indexed record `sequence`.
     fn is_replaced(&self, sequence: u64) -> Result<bool> {
-        let memories = self.memories()?;
+        // What the capsule writes about itself is replaced by its like, which is not a memory.
+        let seen = match self.memories()? {
+            Some(memories) if !memories.contains(sequence) => match self.everything.get() {
+                Some(known) => Some(known),
+                None => {
+                    let all = self.store.sequences(&self.lineage, Class::Both)?;
+                    Some(self.everything.get_or_init(|| all))
+                }
+            },
+            memories => memories,
+        };
         for table in self.store.tables().replaced()? {
             for new in table.replacements(sequence)? {
                 let new = new?;
-                if new == sequence || memories.is_none_or(|seen| seen.contains(new)) {
+                if new == sequence || seen.is_none_or(|seen| seen.contains(new)) {
                     return Ok(true);
                 }
             }

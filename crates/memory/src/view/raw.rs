@@ -230,15 +230,15 @@ impl<'a> RawView<'a> {
 
     /// The filter, narrowed down to what is seen.
     fn within(&self, filter: &ScanFilter) -> Result<kapsa_index::Filter> {
-        let mut all = filter.all.clone();
-        all.extend(self.view.narrowing_terms()?);
-        Ok(kapsa_index::Filter {
-            all,
+        let mut filter = kapsa_index::Filter {
+            all: filter.all.clone(),
             none: filter.none.clone(),
             parts: filter.parts.clone(),
             since_us: filter.since,
             seqs: self.view.memories()?.cloned(),
             ..kapsa_index::Filter::default()
-        })
+        };
+        self.view.narrow(&mut filter)?;
+        Ok(filter)
     }
 }

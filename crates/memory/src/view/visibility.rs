@@ -118,7 +118,7 @@ impl Filter {
             }
         };
         let mut filter = kapsa_index::Filter { seqs, ..self.to_index() };
-        filter.all.extend(view.narrowing_terms()?);
+        view.narrow(&mut filter)?;
         Ok(filter)
     }
 

@@ -1,9 +1,13 @@
 //! What is to change, collected first and written in one commit: for crates with kinds of records
 //! of their own, whose changes follow from what is there. Knows nothing of who writes.
 
+use super::pending::Pending;
 use super::transaction::Transaction;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::records::held::reasons_of;
+use crate::records::provenance::Trust;
 use crate::records::record::NewRecord;
+use crate::records::request::{Change, Put};
 use crate::records::uri::Uri;
 
 /// What is to be written in one commit.
@@ -41,14 +45,81 @@ impl Batch {
     pub fn forget_note(&mut self, uri: Uri) {
         self.all.push(BatchItem::RemoveNote(uri));
     }
+}
 
-    /// Adds all of it to a transaction.
-    pub(super) fn add_to(self, transaction: &mut Transaction<'_>) -> Result<()> {
-        self.all.into_iter().try_for_each(|item| match item {
-            BatchItem::Put(record) => transaction.put(*record),
-            BatchItem::Forget(uri) => transaction.forget(&uri),
-            BatchItem::Note(record) => transaction.note(*record),
-            BatchItem::RemoveNote(uri) => transaction.remove_note(&uri),
+impl Transaction<'_> {
+    /// Adds what a store makes of one thing that it was given, together or not at all: where a part
+    /// of it is kept for review, that alone is kept, and the rest is dropped with what it follows
+    /// from. What a record says again in the words that are there is trusted as far as those.
+    pub(super) fn put_batch(&mut self, items: Vec<BatchItem>) -> Result<()> {
+        let mut held = Vec::new();
+        for item in &items {
+            let BatchItem::Put(record) = item else { continue };
+            record.check()?;
+            if let Some(pending) = self.held(record)? {
+                held.push(pending);
+            }
+        }
+        if !held.is_empty() {
+            self.pending.extend(held);
+            return Ok(());
+        }
+        items.into_iter().try_for_each(|item| match item {
+            BatchItem::Put(record) => self.put_known(*record),
+            BatchItem::Forget(uri) => self.forget(&uri),
+            BatchItem::Note(record) => self.note(*record),
+            BatchItem::RemoveNote(uri) => self.remove_note(&uri),
         })
+    }
+
+    /// A record of a store, where it is kept for review: for something that is not there yet.
+    fn held(&mut self, record: &NewRecord) -> Result<Option<Pending>> {
+        let envelope = self.writer.envelope_of(record);
+        let reasons = self.screened(record, &envelope)?;
+        if reasons.is_empty() {
+            return Ok(None);
+        }
+        if let Some(uri) = &record.uri
+            && let Some(there) = self.writer.view()?.visible(uri)?
+        {
+            let known = self.screened(&there.record.as_new(), &envelope)?;
+            if reasons.iter().all(|reason| known.contains(reason)) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Pending::held(record.clone(), &reasons, envelope)))
+    }
+
+    /// Puts a record; one in the words that are there already is trusted as far as those.
+    pub(super) fn put_known(&mut self, record: NewRecord) -> Result<()> {
+        record.check()?;
+        let mut envelope = self.writer.envelope_of(&record);
+        let is_owners = envelope.provenance.trust == Trust::Owner;
+        if let Some(uri) = record.uri.as_ref().filter(|_| !is_owners)
+            && let Some(there) = self.writer.view()?.visible(uri)?
+            && there.record.text == record.text
+        {
+            envelope.provenance.trust = there.record.provenance.trust;
+        }
+        self.pending.push(Pending::put(record, envelope));
+        Ok(())
+    }
+
+    /// Prepares and publishes what a store makes of one thing.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`]; `HeldForReview` when it is kept for review: that is published,
+    /// and nothing of it is visible.
+    pub(super) fn commit_unheld(self) -> Result<Vec<Put>> {
+        let held = self.pending.iter().filter_map(Pending::held_record);
+        let reasons: Vec<String> = held.flat_map(reasons_of).map(|one| one.reason).collect();
+        let puts = self.commit()?;
+        match puts.iter().find(|put| put.change == Change::Held) {
+            None => Ok(puts),
+            Some(put) => {
+                let (item, reasons) = (put.uri.clone(), reasons.join("; "));
+                Err(Error::HeldForReview { item, reasons })
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use kapsa_capsule::{Holder, NewCapsule, Volume, WriterOptions};
 
 use crate::error::Result;
 use crate::records::ids;
+use crate::records::provenance::Provenance;
 use crate::records::record::Micros;
 use crate::signing::key::KeySource;
 
@@ -22,6 +23,8 @@ pub struct WriteOptions {
     pub holder: Holder,
     /// The key that signs the commits; default none.
     pub signing: KeySource,
+    /// What every record says of its writer; that it is the owner unless that is changed.
+    pub provenance: Provenance,
 }
 
 impl WriteOptions {
@@ -33,6 +36,7 @@ impl WriteOptions {
             lock_timeout: Duration::ZERO,
             holder: Holder::default(),
             signing: KeySource::default(),
+            provenance: Provenance::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use crate::job::Job;
 use crate::records::branch::Made;
 use crate::records::codec::{self, Envelope, Operation};
+use crate::records::held::{Reason, held};
 use crate::records::record::{BranchId, Micros, NewRecord};
 use crate::records::uri::Uri;
 use crate::tables::segments::Indexed;
@@ -20,6 +21,8 @@ pub(crate) enum Name {
     Fresh,
     /// The event's own: `<spec>/<run>/event/<sequence>`.
     Event { spec: String, run: String },
+    /// That of what waits for review: `kapsa/pending/<sequence>`.
+    Held,
 }
 
 /// What is to be written.
@@ -51,6 +54,25 @@ impl Pending {
     pub(crate) fn put(mut record: NewRecord, envelope: Envelope) -> Pending {
         let name = record.uri.take().map_or(Name::Fresh, Name::Given);
         Pending { name, what: What::Put(Box::new(record)), envelope }
+    }
+
+    /// What waits for review instead of being put.
+    pub(crate) fn held(record: NewRecord, reasons: &[Reason], envelope: Envelope) -> Pending {
+        let what = What::Put(Box::new(held(record, reasons)));
+        Pending { name: Name::Held, what, envelope: Envelope { system: true, ..envelope } }
+    }
+
+    /// Whether it waits for review.
+    pub(crate) fn is_held(&self) -> bool {
+        self.name == Name::Held
+    }
+
+    /// What waits for review.
+    pub(crate) fn held_record(&self) -> Option<&NewRecord> {
+        match &self.what {
+            What::Put(record) if self.is_held() => Some(record),
+            _ => None,
+        }
     }
 
     /// A tombstone.
@@ -85,6 +107,7 @@ impl Pending {
             Name::Given(uri) => uri,
             Name::Fresh => crate::records::ids::fresh_uri(capsule_id, sequence, now, &text(&what)),
             Name::Event { spec, run } => Uri::event(&spec, &run, sequence),
+            Name::Held => Uri::pending(sequence),
         };
         match what {
             What::Put(record) => put(sequence, *record, uri, fresh, now, envelope, None),
@@ -115,7 +138,7 @@ fn put(
     made: Option<Made>,
 ) -> Entry {
     let body = codec::encode(&record, &uri, fresh, now, &envelope);
-    let indexed = Indexed::of_new(&record, &uri, fresh, now, !envelope.conflicts_with.is_empty());
+    let indexed = Indexed::of_new(&record, &uri, fresh, now, &envelope);
     Entry {
         sequence,
         uri,

@@ -115,15 +115,9 @@ impl PrincipalWriter {
         let mut batch = Batch::default();
         change(RawView::of(&view), &mut batch)?;
         let mut transaction = self.transaction();
-        for item in batch.all {
-            match item {
-                BatchItem::Put(record) => transaction.put_again(*record)?,
-                BatchItem::Forget(uri) => transaction.forget(&uri)?,
-                BatchItem::Note(record) => transaction.note(*record)?,
-                BatchItem::RemoveNote(uri) => transaction.remove_note(&uri)?,
-            }
-        }
-        transaction.prepare()?.publish()
+        transaction.permitted_all(&batch.all)?;
+        transaction.transaction.put_batch(batch.all)?;
+        transaction.transaction.commit_unheld()
     }
 }
 
@@ -147,15 +141,6 @@ impl<'w> PrincipalTransaction<'w> {
         self.transaction.put(record)
     }
 
-    /// As [`PrincipalTransaction::put`], and may repeat under a name what another agent wrote
-    /// there in the same words: for stores that write a record again to change what surrounds
-    /// its text.
-    fn put_again(&mut self, record: NewRecord) -> Result<()> {
-        record.check()?;
-        self.permitted(Act::Rewrite(&record))?;
-        self.transaction.put(record)
-    }
-
     /// Forgets a URI under which the principal knows everything that counts, and may change it.
     ///
     /// # Errors
@@ -165,20 +150,21 @@ impl<'w> PrincipalTransaction<'w> {
         self.transaction.forget(uri)
     }
 
-    /// As [`Transaction::note`]: the note is not the principal's, but what it is about must not be
-    /// hidden from it.
-    fn note(&mut self, record: NewRecord) -> Result<()> {
-        if let Some(uri) = &record.uri {
-            self.permitted(Act::Note(uri))?;
-        }
-        self.transaction.note(record)
-    }
-
-    /// As [`Transaction::remove_note`], for the notes that [`PrincipalTransaction::note`] may
-    /// write.
-    fn remove_note(&mut self, uri: &Uri) -> Result<()> {
-        self.permitted(Act::Note(uri))?;
-        self.transaction.remove_note(uri)
+    /// Whether all of a store's changes are allowed. It may repeat under a name what another agent
+    /// wrote there in the same words; a note is not the principal's, but what it is about must not
+    /// be hidden from it.
+    fn permitted_all(&mut self, items: &[BatchItem]) -> Result<()> {
+        items.iter().try_for_each(|item| match item {
+            BatchItem::Put(record) => {
+                record.check()?;
+                self.permitted(Act::Rewrite(record))
+            }
+            BatchItem::Forget(uri) => self.permitted(Act::Forget(uri)),
+            BatchItem::Note(record) => {
+                record.uri.as_ref().map_or(Ok(()), |uri| self.permitted(Act::Note(uri)))
+            }
+            BatchItem::RemoveNote(uri) => self.permitted(Act::Note(uri)),
+        })
     }
 
     fn permitted(&mut self, act: Act<'_>) -> Result<()> {

@@ -12,11 +12,14 @@ use kapsa_capsule::{CommitInfo, SegmentDraft};
 use super::ahead::{NewVectors, PlacedVectors};
 use super::gather::{add_derived, detached};
 use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
+use super::screen::Screen;
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::access::{Access, Classified};
 use crate::records::codec::{Envelope, Operation};
+use crate::records::held::Reason;
 use crate::records::kinds;
+use crate::records::provenance::Trust;
 use crate::records::record::{Micros, NewRecord};
 use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
@@ -32,14 +35,20 @@ use crate::write::pending::{self, Name, Pending, What};
 #[derive(Debug)]
 #[must_use = "nothing is written before it is prepared and published"]
 pub struct Transaction<'w> {
-    writer: &'w mut Writer,
-    pending: Vec<Pending>,
+    pub(super) writer: &'w mut Writer,
+    pub(super) pending: Vec<Pending>,
     tail_max: u64,
+    screen: Screen,
 }
 
 impl<'w> Transaction<'w> {
     pub(super) fn new(writer: &'w mut Writer) -> Transaction<'w> {
-        Transaction { writer, pending: Vec::new(), tail_max: TAIL_RECORDS_MAX }
+        Transaction {
+            writer,
+            pending: Vec::new(),
+            tail_max: TAIL_RECORDS_MAX,
+            screen: Screen::default(),
+        }
     }
 
     /// Lets the tail grow as far as it may while several threads put at once.
@@ -53,8 +62,27 @@ impl<'w> Transaction<'w> {
     /// `InvalidRecord`.
     pub fn put(&mut self, record: NewRecord) -> Result<()> {
         record.check()?;
-        self.pending.push(Pending::put(record, self.writer.envelope()));
+        let envelope = self.writer.envelope_of(&record);
+        let reasons = self.screened(&record, &envelope)?;
+        self.pending.push(match reasons.is_empty() {
+            true => Pending::put(record, envelope),
+            false => Pending::held(record, &reasons, envelope),
+        });
         Ok(())
+    }
+
+    /// Why a record is kept for review instead; nothing when it is not.
+    pub(super) fn screened(
+        &mut self,
+        record: &NewRecord,
+        envelope: &Envelope,
+    ) -> Result<Vec<Reason>> {
+        // What the owner writes is never asked, and so costs nothing.
+        if envelope.provenance.trust == Trust::Owner {
+            return Ok(Vec::new());
+        }
+        let now = (self.writer.options.clock)();
+        self.screen.reasons(self.writer.view()?, record, &envelope.provenance, now)
     }
 
     /// Adds a record as [`Transaction::put`]. Where it names no domain or no level, those of what
@@ -298,7 +326,12 @@ impl Unpublished<'_> {
         let (records, end) = (self.puts.len() as u64, first + self.entries.len() as u64);
         let store = self.writer.view()?.store();
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
-        let placed = vectors.place(store, first..end, records).ok().flatten();
+        // What is kept for review gets its vectors when it is let in.
+        let is_held = self.puts.iter().any(|put| put.change == Change::Held);
+        let placed = match is_held {
+            true => None,
+            false => vectors.place(store, first..end, records).ok().flatten(),
+        };
         let is_placed = placed.is_some();
         Ok((self.publish_with(placed)?, is_placed))
     }
@@ -410,6 +443,10 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
             }
             exists = found.1;
             known.insert(uri.clone(), !buries);
+        }
+        if pending.is_held() {
+            changes.push(Change::Held);
+            continue;
         }
         changes.push(match (buries, exists) {
             (true, _) => Change::Forgotten,

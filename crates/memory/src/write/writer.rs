@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::records::access::ClearanceProfile;
 use crate::records::codec::Envelope;
 use crate::records::ids;
+use crate::records::provenance::Trust;
 use crate::records::record::{BranchId, NewRecord};
 use crate::records::request::{MaintenanceReport, Put};
 use crate::records::uri::Uri;
@@ -76,7 +77,10 @@ impl Writer {
     /// Writes as a principal from now on: only what its profile allows it to know, and only where
     /// it knows what is there.
     #[must_use]
-    pub fn as_principal(self, profile: ClearanceProfile) -> PrincipalWriter {
+    pub fn as_principal(mut self, profile: ClearanceProfile) -> PrincipalWriter {
+        let provenance = &mut self.options.provenance;
+        provenance.principal.clone_from(&profile.principal);
+        provenance.trust = provenance.trust.min(Trust::Principal);
         PrincipalWriter::new(self, profile)
     }
 
@@ -174,8 +178,8 @@ impl Writer {
         let mut batch = Batch::default();
         change(RawView::of(self.view()?), &mut batch)?;
         let mut transaction = self.transaction();
-        batch.add_to(&mut transaction)?;
-        transaction.commit()
+        transaction.put_batch(batch.all)?;
+        transaction.commit_unheld()
     }
 
     /// The branch as it is now.
@@ -219,7 +223,14 @@ impl Writer {
 
     /// The envelope of a record on that branch.
     pub(crate) fn envelope(&self) -> Envelope {
-        Envelope { branch: self.branch, ..Envelope::default() }
+        let provenance = self.options.provenance.clone();
+        Envelope { branch: self.branch, provenance, ..Envelope::default() }
+    }
+
+    /// The envelope of this record on that branch.
+    pub(crate) fn envelope_of(&self, record: &NewRecord) -> Envelope {
+        let envelope = self.envelope();
+        Envelope { provenance: envelope.provenance.at_most(record.trust), ..envelope }
     }
 
     /// The file itself, for what commits past this type: the view of before does not outlive it.

@@ -14,6 +14,7 @@ mod model;
 mod model_versions;
 mod ranking;
 mod rerank;
+mod review;
 mod revisions;
 mod search;
 mod shared;

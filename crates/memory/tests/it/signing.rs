@@ -372,7 +372,6 @@ fn all_that_commits_signs() {
     let mut profile = ClearanceProfile::new("low");
     profile.domains.insert(String::new(), Classification::Internal);
     writer.as_principal(profile).put(named("d", "by a principal")).expect("put");
-    drop(writer);
     let report = checked(&fixture.path);
     assert_eq!((report.signed, report.is_trusted()), (report.commits, true));
     let seen = event::list(&fixture.reader(), &EventRequest::default()).expect("listed");

@@ -26,7 +26,7 @@ use kapsa_memory::{CapsuleError, FileSystem};
 use serde_json::{Map, Value, json};
 
 use kapsa_memory::Reader;
-use kapsa_memory::merge::{Mode, UNCURATED_KINDS, as_new};
+use kapsa_memory::merge::{Mode, UNCURATED_KINDS};
 use kapsa_memory::record::{Micros, NewRecord, Record};
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::{Error, Result};
@@ -188,7 +188,7 @@ impl Files {
 
 /// A record as it is brought to another capsule: what it is of is written on it.
 fn brought(record: &Record, task: Option<&TaskId>) -> NewRecord {
-    let mut new = NewRecord { uri: Some(record.uri.clone()), ..as_new(record) };
+    let mut new = NewRecord { uri: Some(record.uri.clone()), ..record.as_new() };
     if let Some(task) = task {
         new.metadata.entry("task_id").or_insert_with(|| task.as_str().into());
     }

@@ -1,0 +1,290 @@
+//! The passwords, keys and tokens in a text, by the shape that their issuers give them or by the
+//! name that they are assigned to.
+//!
+//! Knows nothing of what becomes of them. Placeholders, hashes, identifiers and calls are no
+//! secrets; addresses of mail are not either. All keywords are sought in one pass; a pattern is
+//! built, and tried, only where a keyword of its rule is there.
+
+mod assigned;
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretSpan {
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// The rule that found it, such as `github_token`.
+    pub rule: &'static str,
+}
+
+/// One kind of secret.
+struct Rule {
+    name: &'static str,
+    /// What it is, for a person.
+    what: &'static str,
+    /// One of these is in the text, in any case.
+    keywords: &'static [&'static str],
+    /// Its first group is the secret; without groups, the whole match.
+    pattern: &'static str,
+    /// Whether a match is one.
+    is_secret: fn(&Captures, &[u8]) -> bool,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        name: "private_key",
+        what: "a private key",
+        keywords: &["private key"],
+        // To its end, or as far as it looks like one.
+        pattern: concat!(
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
+            r"(?:(?s:.{20,8192}?)-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
+            r"|(?:(?:\s|\\n|\\r)*[A-Za-z0-9+/=]{16,})+)",
+        ),
+        is_secret: |_, found| !found.windows(3).any(|part| part == b"..."),
+    },
+    Rule {
+        name: "aws_access_key",
+        what: "an access key of AWS",
+        keywords: &["akia", "asia", "abia", "acca"],
+        pattern: r"\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "github_token",
+        what: "a GitHub token",
+        keywords: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+        pattern: r"\b((?:gh[pousr]_[A-Za-z0-9]{36,255})|(?:github_pat_[A-Za-z0-9_]{22,255}))",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "gitlab_token",
+        what: "a GitLab token",
+        keywords: &["glpat-", "gldt-", "glrt-"],
+        pattern: r"\b(gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,300})",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "slack_token",
+        what: "a Slack token",
+        keywords: &["xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
+        pattern: r"\b((?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,300})",
+        is_secret: has_digits,
+    },
+    Rule {
+        name: "slack_webhook",
+        what: "the address of a Slack webhook",
+        keywords: &["hooks.slack.com"],
+        pattern: r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{20,200})",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "stripe_key",
+        what: "a Stripe key",
+        keywords: &["k_live_"],
+        pattern: r"\b([sr]k_live_[A-Za-z0-9]{10,250})",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "model_api_key",
+        what: "a key of a model's interface",
+        keywords: &["sk-"],
+        pattern: r"(?:^|[^A-Za-z0-9_-])(sk-[A-Za-z0-9_-]{20,300})",
+        is_secret: |captures, found| is_varied(captures, found) && has_long_part(found),
+    },
+    Rule {
+        name: "google_api_key",
+        what: "a Google key",
+        keywords: &["aiza"],
+        pattern: r"\b(AIza[0-9A-Za-z_-]{35})",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "npm_token",
+        what: "an npm token",
+        keywords: &["npm_"],
+        pattern: r"\b(npm_[A-Za-z0-9]{36})\b",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "pypi_token",
+        what: "a PyPI token",
+        keywords: &["pypi-"],
+        pattern: r"\b(pypi-[A-Za-z0-9_-]{50,400})",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "hugging_face_token",
+        what: "a Hugging Face token",
+        keywords: &["hf_"],
+        pattern: r"\b(hf_[A-Za-z0-9]{34,40})\b",
+        is_secret: is_varied,
+    },
+    Rule {
+        name: "json_web_token",
+        what: "a signed token (JWT)",
+        keywords: &["eyj"],
+        pattern: r"\b(eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,})",
+        is_secret: |_, found| names_algorithm(found),
+    },
+    Rule {
+        name: "url_password",
+        what: "a password in a URL",
+        keywords: &["://"],
+        pattern: r#"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>`]{0,80}:([^\s/@"'<>`]{3,128})@[A-Za-z0-9\[]"#,
+        is_secret: |_, found| !assigned::is_placeholder(&text(found)),
+    },
+    Rule {
+        name: "bearer_token",
+        what: "a bearer token",
+        keywords: &["bearer"],
+        pattern: r#"(?i:\bbearer)[ \t]+["']?([A-Za-z0-9._~+/-]{20,4096}=*)"#,
+        is_secret: |_, found| assigned::is_random(&text(found)),
+    },
+    Rule {
+        name: "assigned_secret",
+        what: "a value that is assigned to the name of a secret",
+        keywords: &["key", "token", "secret", "passw", "passphrase", "pwd", "credential"],
+        pattern: concat!(
+            r"(?P<name>[A-Za-z0-9_.-]{0,60}(?i:key|token|secret|password|passwd|passwort|passphrase",
+            r#"|pwd|credentials?))["'\]]{0,2}[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}"#,
+            r#"(?P<quote>["'`]?)(?P<value>[^\s"'`]{8,512})"#,
+        ),
+        is_secret: |captures, _| assigned::is_secret(captures),
+    },
+];
+
+struct Prefilter {
+    keywords: AhoCorasick,
+    /// For each keyword, its rule.
+    rules: Vec<usize>,
+    patterns: Vec<OnceLock<Regex>>,
+}
+
+static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| {
+    let named = RULES.iter().enumerate();
+    let named = named.flat_map(|(at, rule)| rule.keywords.iter().map(move |word| (*word, at)));
+    let (words, rules): (Vec<&str>, Vec<usize>) = named.unzip();
+    let keywords = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(words);
+    Prefilter {
+        keywords: keywords.expect("the keywords fit into an automaton"),
+        rules,
+        patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
+    }
+});
+
+/// The secrets in a text: ascending, not overlapping.
+#[must_use]
+pub fn secrets(text: &str) -> Vec<SecretSpan> {
+    let mut candidates = [false; RULES.len()];
+    for found in PREFILTER.keywords.find_overlapping_iter(text) {
+        candidates[PREFILTER.rules[found.pattern().as_usize()]] = true;
+    }
+    let mut spans: Vec<SecretSpan> = Vec::new();
+    for (at, _) in candidates.iter().enumerate().filter(|(_, is)| **is) {
+        spans.extend(found_by(at, text.as_bytes()));
+    }
+    // Of two at one place, what begins first; of these, what a rule of its own knows.
+    spans.sort_by_key(|span| span.range.start);
+    let mut end = 0;
+    spans.retain(|span| {
+        let is_free = span.range.start >= end;
+        end = end.max(span.range.end);
+        is_free
+    });
+    spans
+}
+
+fn found_by(at: usize, text: &[u8]) -> Vec<SecretSpan> {
+    let rule = &RULES[at];
+    let pattern = PREFILTER.patterns[at].get_or_init(|| {
+        let built = RegexBuilder::new(rule.pattern).unicode(false).build();
+        built.expect("a test builds every pattern")
+    });
+    let mut spans = Vec::new();
+    let mut from = 0;
+    while let Some(captures) = pattern.captures_at(text, from) {
+        let whole = captures.get(0).expect("a match has a whole");
+        let secret = captures.name("value").or_else(|| captures.get(1)).unwrap_or(whole);
+        // What was not one may hold one: `key: token: …`.
+        from = whole.end();
+        if (rule.is_secret)(&captures, secret.as_bytes()) {
+            let range = match captures.name("value") {
+                Some(value) => assigned::trimmed(text, value.range()),
+                None => secret.range(),
+            };
+            spans.push(SecretSpan { range, rule: rule.name });
+        } else if let Some(value) = captures.name("value") {
+            from = value.start();
+        }
+        from = from.max(whole.start() + 1);
+    }
+    spans
+}
+
+/// What a text holds, for a person; nothing without secrets.
+pub(super) fn described(spans: &[SecretSpan]) -> Option<String> {
+    let first = spans.first()?;
+    let what =
+        RULES.iter().find(|rule| rule.name == first.rule).map_or("a secret", |rule| rule.what);
+    Some(match spans.len() {
+        1 => format!("{what} ({})", first.rule),
+        more => format!("{what} ({}) and {} more", first.rule, more - 1),
+    })
+}
+
+fn text(found: &[u8]) -> String {
+    String::from_utf8_lossy(found).into_owned()
+}
+
+/// Whether it is not `xxxx…`, `your-key…`.
+fn is_varied(_: &Captures, found: &[u8]) -> bool {
+    let mut seen = [false; 256];
+    found.iter().for_each(|byte| seen[usize::from(*byte)] = true);
+    let tail = &found[found.len() / 2..];
+    let is_same = tail.windows(2).all(|pair| pair[0] == pair[1]);
+    let lower = text(found).to_ascii_lowercase();
+    let is_named = ["your", "xxxx", "placeholder", "redacted", "changeme", "...", "____"];
+    seen.iter().filter(|seen| **seen).count() >= 8
+        && !is_same
+        && !is_named.iter().any(|word| lower.contains(word))
+}
+
+fn has_digits(captures: &Captures, found: &[u8]) -> bool {
+    is_varied(captures, found) && found.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3
+}
+
+/// Whether letters and digits stand together longer than words do, or all kinds of them do.
+fn has_long_part(found: &[u8]) -> bool {
+    let longest = found.split(|byte| matches!(byte, b'-' | b'_')).map(<[u8]>::len).max();
+    let has = |is: fn(&u8) -> bool| found.iter().any(is);
+    longest.unwrap_or(0) >= 16
+        || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+}
+
+/// Whether the first part, which is JSON in base64, names the algorithm: `"alg"` has three spellings
+/// there, by its place.
+fn names_algorithm(found: &[u8]) -> bool {
+    let header = found.split(|byte| *byte == b'.').next().unwrap_or_default();
+    ["ImFsZyI", "JhbGci", "iYWxnI"]
+        .iter()
+        .any(|spelling| header.windows(spelling.len()).any(|part| part == spelling.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_builds() {
+        for rule in RULES {
+            let built = RegexBuilder::new(rule.pattern).unicode(false).build();
+            assert!(built.is_ok(), "{}: {:?}", rule.name, built.err());
+        }
+    }
+}
