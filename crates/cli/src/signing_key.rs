@@ -20,7 +20,7 @@ const FILE_BYTES_MAX: u64 = 256;
 const OTHERS: u32 = 0o077;
 
 /// Where the key is to lie.
-enum Place {
+enum KeyPlace {
     /// Signing is turned off.
     Off,
     /// Where the variable says: a key must be there.
@@ -29,21 +29,21 @@ enum Place {
     Usual(PathBuf),
 }
 
-fn place() -> Place {
+fn place() -> KeyPlace {
     if let Some(named) = env::var_os(VARIABLE) {
-        return if named.is_empty() { Place::Off } else { Place::Named(named.into()) };
+        return if named.is_empty() { KeyPlace::Off } else { KeyPlace::Named(named.into()) };
     }
     let folder = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let settings = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
-    settings.map_or(Place::Off, |settings| Place::Usual(settings.join(FILE)))
+    settings.map_or(KeyPlace::Off, |settings| KeyPlace::Usual(settings.join(FILE)))
 }
 
 /// The key that commits of this process are signed with; none when there is none.
 pub(crate) fn load() -> Result<Option<SigningKey>, KeyError> {
     match place() {
-        Place::Off => Ok(None),
-        Place::Usual(path) => read(&path),
-        Place::Named(path) => match read(&path)? {
+        KeyPlace::Off => Ok(None),
+        KeyPlace::Usual(path) => read(&path),
+        KeyPlace::Named(path) => match read(&path)? {
             Some(key) => Ok(Some(key)),
             None => Err(KeyError {
                 message: format!("there is no signing key at {}", path.display()),
@@ -56,8 +56,8 @@ pub(crate) fn load() -> Result<Option<SigningKey>, KeyError> {
 /// Where the key lies, or would.
 pub(crate) fn path() -> Result<PathBuf> {
     match place() {
-        Place::Usual(path) | Place::Named(path) => Ok(path),
-        Place::Off => Err(CliError::user("no_signing_key", "signing is turned off")
+        KeyPlace::Usual(path) | KeyPlace::Named(path) => Ok(path),
+        KeyPlace::Off => Err(CliError::user("no_signing_key", "signing is turned off")
             .hint(format!("unset {VARIABLE}, or name a file; without it, HOME must be set"))),
     }
 }

@@ -252,7 +252,8 @@ pub(crate) enum Verb {
     #[command(after_help = examples::VERIFY)]
     Verify(Verify),
     /// Make and show the key that signs what this user commits
-    #[command(after_help = examples::KEY, subcommand_required = true, arg_required_else_help = true)]
+    #[command(after_help = examples::KEY)]
+    #[command(subcommand_required = true, arg_required_else_help = true)]
     Key(KeyArgs),
     /// Diagnose a capsule and show how to fix it
     #[command(after_help = examples::DOCTOR)]
@@ -533,10 +534,12 @@ pub(crate) struct Stats {
     pub(crate) when: When,
 }
 
+// It writes nothing that a level of trust could be said of: here the flag is of keys.
 #[derive(Debug, Args)]
+#[command(mut_arg("trust", |global| global.long("trust-level").hide(true)))]
 pub(crate) struct Verify {
     /// Require signed history by this public key, or by those in a file; repeatable
-    #[arg(long, value_name = "KEY|FILE")]
+    #[arg(id = "trusted_keys", long = "trust", value_name = "KEY|FILE")]
     pub(crate) trust: Vec<String>,
     /// Require this chain, or that of a file or another capsule, in the history
     #[arg(long, value_name = "HASH|@FILE")]

@@ -1,5 +1,5 @@
-//! `verify`: whether every byte is what was written, whether trusted keys vouch for the history, and
-//! whether it goes on from an anchor that was kept elsewhere.
+//! `verify`: whether every byte is what was written, whether trusted keys vouch for the history,
+//! and whether it goes on from an anchor that was kept elsewhere.
 
 use std::path::Path;
 

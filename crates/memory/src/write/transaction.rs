@@ -2,8 +2,8 @@
 //! published.
 //!
 //! check → name (`pending`) → encode (`codec`) → sign (`signing`) → append → index when the tail is
-//! full (`index_batch`) → commit (one sync). Nothing is on the disk until [`Unpublished::publish`]; what
-//! is dropped before was never there.
+//! full (`index_batch`) → commit (one sync). Nothing is on the disk until
+//! [`Unpublished::publish`]; what is dropped before was never there.
 
 use std::collections::HashMap;
 
