@@ -59,6 +59,12 @@ impl Scope {
         Some(self.entity.clone()).filter(|entity| !entity.is_empty())
     }
 
+    /// The entity of what is about the whole domain: none, where there is an entity and a domain to
+    /// be wider than.
+    fn whole_domain(&self) -> Option<String> {
+        (self.entity().is_some() && self.domain().is_some()).then(String::new)
+    }
+
     fn domain(&self) -> Option<String> {
         Some(self.domain.clone()).filter(|domain| !domain.is_empty())
     }
@@ -299,7 +305,7 @@ impl AgentMemory {
             .iter()
             .filter(|line| line.section == Section::Facts)
             .map(|line| line.id.as_str());
-        workspace.store().touch(&facts.collect::<Vec<_>>(), (self.clock)())
+        workspace.store().touch(&facts.collect::<Vec<_>>(), self.clock.now())
     }
 }
 
@@ -429,9 +435,24 @@ fn finished(drafts: Vec<LineDraft>, options: &ContextOptions<'_>) -> Result<Cont
     Ok(Context::within(drafts.into_iter().map(line).collect(), options.tokens_max))
 }
 
+/// The insights about the entity, and after them those of its whole domain.
 fn insights(memory: &AgentMemory, scope: &Scope, words: &mut Words<'_>) -> Result<Vec<LineDraft>> {
+    let mut all = insights_about(memory, scope, scope.entity(), words)?;
+    if let Some(nothing) = scope.whole_domain().filter(|_| all.len() < CONTEXT_INSIGHTS_MAX) {
+        all.extend(insights_about(memory, scope, Some(nothing), words)?);
+        all.truncate(CONTEXT_INSIGHTS_MAX);
+    }
+    Ok(all)
+}
+
+fn insights_about(
+    memory: &AgentMemory,
+    scope: &Scope,
+    entity: Option<String>,
+    words: &mut Words<'_>,
+) -> Result<Vec<LineDraft>> {
     let query = InsightQuery {
-        entity: scope.entity(),
+        entity,
         domain: scope.domain(),
         tags: scope.tags.clone(),
         limit: LIKELY_MAX,
@@ -459,6 +480,23 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &mut Words<'_>) -> Resul
     weighed.into_iter().take(CONTEXT_INSIGHTS_MAX).map(draft).collect()
 }
 
+/// At most `limit` insights of an agent that still count and have words of `text` in them: those
+/// with most of them first.
+///
+/// # Errors
+/// What the store says.
+pub fn matching_insights(memory: &AgentMemory, text: &str, limit: usize) -> Result<Vec<Insight>> {
+    let words = Words::of(text, &ContextOptions::default())?;
+    let query = InsightQuery { limit: LIKELY_MAX, ..memory.insight_query() };
+    let weighed = memory.insights.likely(&query, &words.plain)?.into_iter();
+    let mut weighed: Vec<(usize, Insight)> = weighed
+        .map(|insight| (words.in_text(&insight.entity, &insight.content), insight))
+        .filter(|(words, _)| *words > 0)
+        .collect();
+    weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| surer(&a.1, &b.1)));
+    Ok(weighed.into_iter().take(limit).map(|(_, insight)| insight).collect())
+}
+
 /// What a re-ranker reads of an entry.
 fn said(entity: &str, content: &str) -> String {
     let content = first_bytes(content, RERANKED_BYTES_MAX);
@@ -473,7 +511,8 @@ fn surer(a: &Insight, b: &Insight) -> Ordering {
     by_confidence.then_with(|| seen(b).cmp(&seen(a))).then_with(|| a.id.cmp(&b.id))
 }
 
-/// The facts, but for what the agent published itself and is shown as its own insight.
+/// The facts about the entity, and after them those of its whole domain, but for what the agent
+/// published itself and is shown as its own insight.
 fn facts(
     workspace: &WorkspaceMemory,
     clearance: Option<&ClearanceProfile>,
@@ -482,11 +521,31 @@ fn facts(
     valid_at: Option<Micros>,
     is_own: &dyn Fn(&Fact) -> bool,
 ) -> Result<Vec<LineDraft>> {
+    let about = |entity, words: &mut Words<'_>| {
+        facts_about(workspace, clearance, scope, entity, words, valid_at, is_own)
+    };
+    let mut all = about(scope.entity(), words)?;
+    if let Some(nothing) = scope.whole_domain().filter(|_| all.len() < CONTEXT_FACTS_MAX) {
+        all.extend(about(Some(nothing), words)?);
+        all.truncate(CONTEXT_FACTS_MAX);
+    }
+    Ok(all)
+}
+
+fn facts_about(
+    workspace: &WorkspaceMemory,
+    clearance: Option<&ClearanceProfile>,
+    scope: &Scope,
+    entity: Option<String>,
+    words: &mut Words<'_>,
+    valid_at: Option<Micros>,
+    is_own: &dyn Fn(&Fact) -> bool,
+) -> Result<Vec<LineDraft>> {
     let query = FactQuery {
-        entity: scope.entity(),
+        entity,
         domain: scope.domain(),
         tags: scope.tags.clone(),
-        valid_at: Some(valid_at.unwrap_or_else(|| (workspace.clock)())),
+        valid_at: Some(valid_at.unwrap_or_else(|| workspace.clock.now())),
         clearance: clearance.cloned(),
         limit: LIKELY_MAX,
         ..FactQuery::default()

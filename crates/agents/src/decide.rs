@@ -47,7 +47,7 @@ impl WorkspaceMemory {
         let Some(pending) = fact.pending.take() else {
             return Err(Error::InvalidOperation { reason: format!("fact {id} is not pending") });
         };
-        let now = (self.clock)();
+        let now = self.clock.now();
         fact.updated_at = now;
         fact.decision =
             Some(FactDecision { what: answer.name().to_string(), by: by.to_string(), at: now });

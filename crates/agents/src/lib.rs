@@ -35,6 +35,7 @@ mod review;
 mod secrets;
 mod settle;
 mod stores;
+mod time;
 mod types;
 mod vocabulary;
 mod workspace;
@@ -46,7 +47,7 @@ pub use capsule::{
 pub use compare::{Comparison, LIKENESS_RELATED, Preset, Verdict, Vocabulary};
 pub use context::{
     CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context,
-    ContextLine, ContextOptions, Found, LIKELY_MAX, Reranks, Scope, Section,
+    ContextLine, ContextOptions, Found, LIKELY_MAX, Reranks, Scope, Section, matching_insights,
 };
 pub use decide::Answer;
 pub use files::{
@@ -71,6 +72,7 @@ pub use stores::{
     EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore,
     INSIGHTS_DEFAULT, InsightQuery, InsightStore,
 };
+pub use time::TimeSource;
 pub use types::{
     EVIDENCE_MAX, Episode, Evidence, Fact, FactDecision, Insight, InsightStatus, Pending,
     RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,

@@ -14,6 +14,7 @@ use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
 use super::location::StoreLocation;
 use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore, result_of};
+use super::time::TimeSource;
 use super::types::{Episode, Fact, Insight, InsightStatus};
 use super::workspace::WorkspaceMemory;
 use kapsa_memory::access::{Classification, ClearanceProfile};
@@ -63,7 +64,7 @@ pub struct AgentMemory {
     disclosed: Arc<Mutex<Secrets>>,
     pub(super) episodes: Arc<dyn EpisodicStore>,
     pub(super) insights: Arc<dyn InsightStore>,
-    pub(super) clock: fn() -> Micros,
+    pub(super) clock: TimeSource,
 }
 
 impl fmt::Debug for AgentMemory {
@@ -89,7 +90,7 @@ pub struct MemoryEntry {
 impl AgentMemory {
     /// An empty memory that lives as long as the process, of an agent without a team.
     #[must_use]
-    pub fn new(agent_id: impl Into<String>, clock: fn() -> Micros) -> AgentMemory {
+    pub fn new(agent_id: impl Into<String>, clock: impl Into<TimeSource>) -> AgentMemory {
         let agent_id = agent_id.into();
         AgentMemory {
             clearance: ClearanceProfile::new(&agent_id),
@@ -99,7 +100,7 @@ impl AgentMemory {
             workspace: None,
             episodes: Arc::new(InMemoryEpisodicStore::new()),
             insights: Arc::new(InMemoryInsightStore::new()),
-            clock,
+            clock: clock.into(),
         }
     }
 
@@ -108,7 +109,7 @@ impl AgentMemory {
     pub fn in_capsule(
         agent_id: impl Into<String>,
         location: &StoreLocation,
-        clock: fn() -> Micros,
+        clock: impl Into<TimeSource>,
     ) -> AgentMemory {
         let episodes = Arc::new(CapsuleEpisodicStore::new(location.clone()));
         let insights = Arc::new(CapsuleInsightStore::new(location.clone()));
@@ -285,7 +286,7 @@ impl AgentMemory {
                     reason: format!("insight {id} has retired"),
                 });
             }
-            change(&mut insight, (self.clock)());
+            change(&mut insight, self.clock.now());
             self.insights.update(&insight)?;
             Ok(Some(insight))
         };
@@ -345,7 +346,7 @@ impl AgentMemory {
     }
 
     fn published(&self, workspace: &WorkspaceMemory, insight: &Insight) -> Result<Fact> {
-        let now = (self.clock)();
+        let now = self.clock.now();
         let mut id = format!("pub_{}", insight.id);
         let mut known = workspace.store().get(&id)?;
         if known.as_ref().is_some_and(|fact| fact.source != self.agent_id) {
@@ -384,7 +385,7 @@ impl AgentMemory {
     /// What the store says; an empty text is refused.
     pub fn store(&self, namespace: &str, key: &str, value: &Value) -> Result<()> {
         let content = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-        let insight = Insight::new(key, self.owner_of(namespace), content, (self.clock)());
+        let insight = Insight::new(key, self.owner_of(namespace), content, self.clock.now());
         self.insights.store(&Insight { confidence: 1.0, ..insight })
     }
 

@@ -158,7 +158,7 @@ impl AgentMemory {
         }
         // What was counted was seen as often as it was counted; a model's word counts once.
         let seen = if lesson.id.is_some() { fresh } else { 1 };
-        let insight = strengthened(known, &lesson, seen, (self.clock)());
+        let insight = strengthened(known, &lesson, seen, self.clock.now());
         self.insights.update(&insight)?;
         reflection.strengthened.push(insight);
         Ok(())
@@ -180,7 +180,7 @@ impl AgentMemory {
     }
 
     fn new_insight(&self, lesson: Lesson) -> Result<Insight> {
-        let now = (self.clock)();
+        let now = self.clock.now();
         let evidence_count = lesson.id.as_ref().map_or(1, |_| lesson.sources.len() as u64);
         let mut id = lesson
             .id

@@ -384,3 +384,19 @@ pub struct RetrievalTrace {
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
+
+impl RetrievalTrace {
+    /// A trace of what was done there now, which found and loaded nothing and took no time.
+    #[must_use]
+    pub fn new(action: TraceAction, path: impl Into<String>, now: Micros) -> RetrievalTrace {
+        RetrievalTrace {
+            action,
+            path: path.into(),
+            query: String::new(),
+            results_count: 0,
+            tokens_loaded: 0,
+            timestamp: now,
+            duration_ms: 0,
+        }
+    }
+}

@@ -14,9 +14,9 @@ use super::records;
 use super::relations::forget_hidden;
 use super::settle::{brings_nothing, dated, restated, settled, supersede};
 use super::stores::{FactQuery, FactStore, result_of};
+use super::time::TimeSource;
 use super::types::Fact;
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::record::Micros;
 use kapsa_memory::{Error, Result};
 
 /// Rise of confidence when another source states the same fact.
@@ -25,7 +25,7 @@ pub const RESTATED_RISE: f64 = 0.1;
 /// Facts that a team shares.
 pub struct WorkspaceMemory {
     facts: Arc<dyn FactStore>,
-    pub(super) clock: fn() -> Micros,
+    pub(super) clock: TimeSource,
     preset: Preset,
     /// Held while what is known is looked up and written: two who add the same fact at once do not
     /// both find it missing.
@@ -50,20 +50,25 @@ pub struct Remembered {
 impl WorkspaceMemory {
     /// An empty memory that lives as long as the process.
     #[must_use]
-    pub fn new(clock: fn() -> Micros) -> WorkspaceMemory {
+    pub fn new(clock: impl Into<TimeSource>) -> WorkspaceMemory {
         WorkspaceMemory::with_store(Arc::new(InMemoryFactStore::new()), clock)
     }
 
     /// The memory that a capsule keeps.
     #[must_use]
-    pub fn in_capsule(location: StoreLocation, clock: fn() -> Micros) -> WorkspaceMemory {
+    pub fn in_capsule(location: StoreLocation, clock: impl Into<TimeSource>) -> WorkspaceMemory {
         WorkspaceMemory::with_store(Arc::new(CapsuleFactStore::new(location)), clock)
     }
 
     /// The memory that this store keeps.
     #[must_use]
-    pub fn with_store(facts: Arc<dyn FactStore>, clock: fn() -> Micros) -> WorkspaceMemory {
-        WorkspaceMemory { facts, clock, preset: Preset::Near, remembering: Mutex::default() }
+    pub fn with_store(facts: Arc<dyn FactStore>, clock: impl Into<TimeSource>) -> WorkspaceMemory {
+        WorkspaceMemory {
+            facts,
+            clock: clock.into(),
+            preset: Preset::Near,
+            remembering: Mutex::default(),
+        }
     }
 
     /// Compares by another preset; default [`Preset::Near`].
@@ -116,7 +121,7 @@ impl WorkspaceMemory {
     /// Counts that these were read, and shows it. Relations to facts that may not be known are left
     /// out.
     fn read(&self, clearance: &ClearanceProfile, mut facts: Vec<Fact>) -> Result<Vec<Fact>> {
-        let now = (self.clock)();
+        let now = self.clock.now();
         self.facts.touch(&facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>(), now)?;
         for fact in &mut facts {
             fact.access_count = fact.access_count.saturating_add(1);
@@ -152,7 +157,7 @@ impl WorkspaceMemory {
     }
 
     fn remember_now(&self, fact: Fact) -> Result<Remembered> {
-        let fact = if self.preset == Preset::Exact { fact } else { dated(fact, (self.clock)()) };
+        let fact = if self.preset == Preset::Exact { fact } else { dated(fact, self.clock.now()) };
         let fact = Fact { principal: self.facts.principal(), ..fact };
         let mut known = self.facts.near(&fact)?;
         let before = self.facts.get(&fact.id)?;
@@ -174,12 +179,12 @@ impl WorkspaceMemory {
                 if brings_nothing(other, &fact) {
                     return Ok(Remembered { comparison, fact: other.clone() });
                 }
-                let fact = restated(other, &fact, (self.clock)());
+                let fact = restated(other, &fact, self.clock.now());
                 self.facts.update(&fact)?;
                 Ok(Remembered { comparison, fact })
             }
             _ => {
-                let (fact, mut all) = settled(fact, &each, &known, (self.clock)());
+                let (fact, mut all) = settled(fact, &each, &known, self.clock.now());
                 all.insert(0, fact.clone());
                 self.facts.store_many(&all)?;
                 Ok(Remembered { comparison, fact })
@@ -236,7 +241,7 @@ impl WorkspaceMemory {
         let mut all = without(self, &others, std::slice::from_ref(&old.id))?;
         new.contested_with = all.iter().map(|other| other.id.clone()).collect();
         all.iter_mut().for_each(|other| other.contested_with.push(new.id.clone()));
-        supersede(&mut old, &new, (self.clock)());
+        supersede(&mut old, &new, self.clock.now());
         all.extend([old, new.clone()]);
         self.facts.store_many(&all)?;
         Ok(new)
@@ -263,7 +268,7 @@ impl WorkspaceMemory {
             return Err(misuse(format!("fact {} was superseded", gone.id)));
         }
         let ids = pair.each_ref().map(|fact| fact.id.clone());
-        let now = (self.clock)();
+        let now = self.clock.now();
         for (fact, other) in pair.iter_mut().zip([&ids[1], &ids[0]]) {
             if !fact.contested_with.contains(other) {
                 fact.contested_with.push(other.clone());
@@ -288,7 +293,7 @@ impl WorkspaceMemory {
         if fact.contested_with.is_empty() {
             return Err(misuse(format!("fact {id} is not contested")));
         }
-        let now = (self.clock)();
+        let now = self.clock.now();
         let with = std::mem::take(&mut fact.contested_with);
         let mut gone = with.clone();
         gone.push(fact.id.clone());
@@ -336,7 +341,7 @@ fn without(memory: &WorkspaceMemory, ids: &[String], gone: &[String]) -> Result<
     for id in ids {
         if let Some(mut other) = memory.facts.get(id)? {
             other.contested_with.retain(|id| !gone.contains(id));
-            other.updated_at = (memory.clock)();
+            other.updated_at = memory.clock.now();
             all.push(other);
         }
     }

@@ -1,6 +1,7 @@
 //! Measures how well answers to questions are found: `cargo xtask recall` measures rankers on
 //! questions with known answers.
 
+mod alarms;
 mod beir;
 mod collection;
 mod locomo;
@@ -39,6 +40,10 @@ struct Arguments {
     /// Measure truth over time instead, on labelled pairs of statements (JSON Lines)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "beir"])]
     truth: Option<PathBuf>,
+    /// Count instead how many ordinary notes are flagged for review: strings named `text` or
+    /// `content` of JSON (.json, .jsonl), paragraphs of any other file
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["data", "beir", "truth"])]
+    alarms: Vec<PathBuf>,
     /// Only this ranker; may be given several times
     #[arg(long, value_name = "NAME")]
     ranker: Vec<String>,
@@ -49,11 +54,12 @@ struct Arguments {
     #[arg(long)]
     documents: bool,
     /// Show the two halves apart as well (conversations 1 to 5, 6 to 10; odd and even lines of
-    /// --truth): tune on one, report the other
+    /// --truth, notes of --alarms): tune on one, report the other
     #[arg(long)]
     halves: bool,
-    /// With --truth: name the pairs that came out wrong or undecided, and the verdict of each
-    #[arg(long, requires = "truth")]
+    /// With --truth: name the pairs that came out wrong or undecided, and the verdict of each. With
+    /// --alarms: show the notes that are flagged, and why
+    #[arg(long)]
     failures: bool,
     /// Instead of recall, measure whether a search says that nothing is known: each question is
     /// put to its own conversation and to another one
@@ -80,6 +86,9 @@ fn main() -> ExitCode {
 fn measure(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.truth {
         return truth::measure(path, arguments.halves, arguments.failures);
+    }
+    if !arguments.alarms.is_empty() {
+        return alarms::measure(&arguments.alarms, arguments.halves, arguments.failures);
     }
     let mut rankers = chosen(&arguments.ranker)?;
     let Some(collection) = load(arguments)? else { return Ok(()) };

@@ -11,8 +11,8 @@ use super::role::Role;
 use super::scope::MemoryScope;
 use super::text::{Text, quoted};
 use super::tool::Tool;
+use kapsa_agents::TimeSource;
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::record::Micros;
 
 /// A role.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -204,7 +204,7 @@ impl Role {
     pub fn from_spec(
         spec: &RoleSpec,
         tools: &[Arc<dyn Tool>],
-        clock: fn() -> Micros,
+        clock: impl Into<TimeSource>,
     ) -> Result<Role, RoleError> {
         let mut builder = Role::builder(&spec.id, clock).soul(&spec.soul).goals(&spec.goals);
         if let Some(authority) = &spec.authority {

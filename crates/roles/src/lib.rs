@@ -79,3 +79,26 @@ pub use team::TeamMemories;
 pub use text::{MissingKeys, State, Template, Text, text_at};
 pub use tool::{TOOL_RESULT_BYTES_MAX, Tool, ToolError, function_tool};
 pub use tools::{SEARCH_TOKENS_MAX, memory_tools};
+
+/// What a program of roles with a memory begins with.
+///
+/// ```
+/// use kapsa_roles::prelude::*;
+///
+/// let clock = || 1_767_225_600_000_000;
+/// let memory = AgentMemory::new("cro", clock).with_workspace(WorkspaceMemory::new(clock).into());
+/// memory.store_insight(Insight::new("i1", "cro", "A VP as sponsor predicts a deal", 0))?;
+/// let cro = Role::builder("cro", clock).memory(std::sync::Arc::new(memory)).build()?;
+/// assert_eq!(cro.id(), "cro");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub mod prelude {
+    pub use kapsa_agents::{
+        AgentMemory, Episode, Fact, Insight, MemoryFilesystem, WorkspaceMemory,
+    };
+    pub use kapsa_memory::access::{Classification, ClearanceProfile};
+
+    pub use crate::{
+        AuthorityConfig, Operator, OperatorRuntime, Role, RoleRuntime, agent_node, llm_node,
+    };
+}

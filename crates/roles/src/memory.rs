@@ -47,8 +47,8 @@ pub trait EpisodeRecorder: Send + Sync {
 
 /// Knows what was learned.
 pub trait InsightSource: Send + Sync {
-    /// At most `limit` insights that still count and have `text` in them, upper and lower case
-    /// alike.
+    /// At most `limit` insights that still count and have words of `text` in them, those with most
+    /// of them first.
     ///
     /// # Errors
     /// What the memory says.

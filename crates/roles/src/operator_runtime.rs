@@ -16,7 +16,7 @@ use super::prompt::paragraphs;
 use super::scope::Scope;
 use super::text::{MissingKeys, State, text_of};
 use super::turns::{Turns, talk};
-use kapsa_agents::Secrets;
+use kapsa_agents::{Secrets, TimeSource};
 use kapsa_memory::Error;
 use kapsa_memory::record::Micros;
 use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
@@ -28,7 +28,7 @@ use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 #[derive(Clone)]
 pub struct OperatorRuntime {
     operator: Operator,
-    clock: fn() -> Micros,
+    clock: TimeSource,
     pub(super) role: String,
     soul: String,
     model: Option<Arc<dyn LanguageModel>>,
@@ -82,10 +82,10 @@ struct NodeCall {
 impl OperatorRuntime {
     /// An operator that has nothing yet. The clock gives microseconds since 1970.
     #[must_use]
-    pub fn new(operator: Operator, clock: fn() -> Micros) -> OperatorRuntime {
+    pub fn new(operator: Operator, clock: impl Into<TimeSource>) -> OperatorRuntime {
         OperatorRuntime {
             operator,
-            clock,
+            clock: clock.into(),
             role: String::new(),
             soul: String::new(),
             model: None,
@@ -159,10 +159,10 @@ impl OperatorRuntime {
         let who = || format!("operator `{}`", self.operator.id());
         let model = self.model.as_deref().ok_or_else(|| RoleError::NoModel { who: who() })?;
 
-        let started = (self.clock)();
+        let started = self.clock.now();
         let mut call = NodeCall::default();
         let result = self.ask(model, node, state, &mut call).await;
-        let ended = (self.clock)();
+        let ended = self.clock.now();
 
         let step = self.step(node, &call, started, ended, outcome(node, &call.turns, &result));
         let duration_ms = step.duration_ms();

@@ -16,10 +16,9 @@ use super::operator_runtime::OperatorRuntime;
 use super::prompt::{self, paragraphs};
 use super::scope::Scope;
 use super::shared::Shared;
-use kapsa_agents::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets};
+use kapsa_agents::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets, TimeSource};
 use kapsa_memory::Error;
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::record::Micros;
 use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 
 /// Most insights that an answer to a message is given.
@@ -39,7 +38,7 @@ pub struct Role {
     model: Option<Arc<dyn LanguageModel>>,
     memory: Option<Arc<dyn RoleMemory>>,
     notes: Option<Arc<dyn NoteSource>>,
-    clock: fn() -> Micros,
+    clock: TimeSource,
 }
 
 /// A role that is being described; see [`Role::builder`].
@@ -142,7 +141,7 @@ pub struct Response {
 
 impl Role {
     /// Begins to describe a role. The clock gives microseconds since 1970.
-    pub fn builder(id: impl Into<String>, clock: fn() -> Micros) -> RoleBuilder {
+    pub fn builder(id: impl Into<String>, clock: impl Into<TimeSource>) -> RoleBuilder {
         let role = Role {
             id: id.into(),
             soul: String::new(),
@@ -153,7 +152,7 @@ impl Role {
             model: None,
             memory: None,
             notes: None,
-            clock,
+            clock: clock.into(),
         };
         RoleBuilder { role }
     }
@@ -236,7 +235,7 @@ impl Role {
         let operator =
             self.operators.iter().find(|operator| operator.id() == id).ok_or_else(unknown)?;
         let mut runtime =
-            OperatorRuntime::new(operator.clone(), self.clock).with_soul(self.identity());
+            OperatorRuntime::new(operator.clone(), self.clock.clone()).with_soul(self.identity());
         runtime.role.clone_from(&self.id);
         if let Some(model) = &self.model {
             runtime = runtime.with_model(Arc::clone(model));
@@ -259,10 +258,10 @@ impl Role {
     /// the model failed.
     pub async fn respond(&self, message: &str) -> Result<Response, RoleError> {
         let model = self.asked()?;
-        let started = (self.clock)();
+        let started = self.clock.now();
         let (mut usage, mut secrets) = (Usage::default(), Secrets::default());
         let result = self.say(model, message, &mut usage, &mut secrets).await;
-        let ended = (self.clock)();
+        let ended = self.clock.now();
 
         let outcome = match &result {
             Ok(text) => said(text),
@@ -380,8 +379,8 @@ impl Role {
         self
     }
 
-    pub(super) fn clock(&self) -> fn() -> Micros {
-        self.clock
+    pub(super) fn clock(&self) -> TimeSource {
+        self.clock.clone()
     }
 }
 

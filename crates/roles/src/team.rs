@@ -11,12 +11,11 @@ use super::scope::Scope;
 use kapsa_agents::bounds;
 use kapsa_agents::{
     AgentMemory, CapsuleEpisodicStore, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore,
-    InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError,
-    Reflection, StoreLocation, WorkspaceMemory,
+    InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightStore, ReflectError, Reflection,
+    StoreLocation, TimeSource, WorkspaceMemory,
 };
 use kapsa_memory::Result;
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::record::Micros;
 use kapsa_model::{BoxFuture, LanguageModel};
 
 /// The context of [`AgentMemory::context`]. The facts in it count as read.
@@ -43,7 +42,7 @@ impl EpisodeRecorder for AgentMemory {
 
 impl InsightSource for AgentMemory {
     fn matching(&self, text: &str, limit: usize) -> Result<Vec<Insight>> {
-        self.recall_insights(&InsightQuery { text: text.to_owned(), limit, ..self.insight_query() })
+        kapsa_agents::matching_insights(self, text, limit)
     }
 }
 
@@ -92,15 +91,16 @@ pub struct TeamMemories {
     workspace: Arc<WorkspaceMemory>,
     episodes: Arc<dyn EpisodicStore>,
     insights: Arc<dyn InsightStore>,
-    clock: fn() -> Micros,
+    clock: TimeSource,
 }
 
 impl TeamMemories {
     /// Memories that live as long as the process. The clock gives microseconds since 1970.
     #[must_use]
-    pub fn new(clock: fn() -> Micros) -> TeamMemories {
+    pub fn new(clock: impl Into<TimeSource>) -> TeamMemories {
+        let clock = clock.into();
         TeamMemories {
-            workspace: Arc::new(WorkspaceMemory::new(clock)),
+            workspace: Arc::new(WorkspaceMemory::new(clock.clone())),
             episodes: Arc::new(InMemoryEpisodicStore::new()),
             insights: Arc::new(InMemoryInsightStore::new()),
             clock,
@@ -109,9 +109,10 @@ impl TeamMemories {
 
     /// Memories that a capsule keeps.
     #[must_use]
-    pub fn in_capsule(location: &StoreLocation, clock: fn() -> Micros) -> TeamMemories {
+    pub fn in_capsule(location: &StoreLocation, clock: impl Into<TimeSource>) -> TeamMemories {
+        let clock = clock.into();
         TeamMemories {
-            workspace: Arc::new(WorkspaceMemory::in_capsule(location.clone(), clock)),
+            workspace: Arc::new(WorkspaceMemory::in_capsule(location.clone(), clock.clone())),
             episodes: Arc::new(CapsuleEpisodicStore::new(location.clone())),
             insights: Arc::new(CapsuleInsightStore::new(location.clone())),
             clock,
@@ -133,7 +134,7 @@ impl TeamMemories {
     /// The memory of one agent, the same however often it is asked for.
     #[must_use]
     pub fn agent(&self, clearance: &ClearanceProfile) -> AgentMemory {
-        AgentMemory::new(&clearance.principal, self.clock)
+        AgentMemory::new(&clearance.principal, self.clock.clone())
             .with_stores(Arc::clone(&self.episodes), Arc::clone(&self.insights))
             .with_workspace(Arc::clone(&self.workspace))
             .with_clearance(clearance.clone())

@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use super::tool::{Tool, ToolError};
 use kapsa_agents::bounds;
 use kapsa_agents::{
-    AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id,
+    AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, TimeSource,
+    fresh_id,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::record::Micros;
 use kapsa_memory::uri::Uri;
 use kapsa_model::{BoxFuture, ToolSpec};
 
@@ -27,12 +27,18 @@ const TAGS_MAX: usize = 16;
 /// The tools `memory_search`, `memory_read` and `memory_write` over the memory of an agent and what
 /// its clearance allows of its team's.
 #[must_use]
-pub fn memory_tools(memory: &Arc<AgentMemory>, clock: fn() -> Micros) -> Vec<Arc<dyn Tool>> {
+pub fn memory_tools(memory: &Arc<AgentMemory>, clock: impl Into<TimeSource>) -> Vec<Arc<dyn Tool>> {
+    let clock = clock.into();
     let tool =
         |name: &str, description: &str, parameters: Value, handler: Handler| -> Arc<dyn Tool> {
             let spec =
                 ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters };
-            Arc::new(MemoryTool { spec, memory: Arc::clone(memory), clock, handle: handler })
+            Arc::new(MemoryTool {
+                spec,
+                memory: Arc::clone(memory),
+                clock: clock.clone(),
+                handle: handler,
+            })
         };
     let text = |description: &str| json!({"type": "string", "description": description});
     let about = [("entity", text("what it is about")), ("domain", text("field of knowledge"))];
@@ -76,7 +82,7 @@ type Handler = fn(&MemoryTool, &Map<String, Value>) -> Result<String, ToolError>
 struct MemoryTool {
     spec: ToolSpec,
     memory: Arc<AgentMemory>,
-    clock: fn() -> Micros,
+    clock: TimeSource,
     handle: Handler,
 }
 
@@ -96,7 +102,12 @@ impl Tool for MemoryTool {
         }
         let memory = AgentMemory::clone(&self.memory).with_clearance(lower);
         let spec = self.spec.clone();
-        Some(Arc::new(MemoryTool { spec, memory: Arc::new(memory), ..*self }))
+        Some(Arc::new(MemoryTool {
+            spec,
+            memory: Arc::new(memory),
+            clock: self.clock.clone(),
+            handle: self.handle,
+        }))
     }
 
     fn call<'a>(
@@ -198,7 +209,7 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
     let classification = secrets.level_in(&domain).max(Classification::Internal);
     bounds::may_write(&tool.memory, &domain, classification).map_err(failed)?;
     let id = fresh_id("ins_");
-    let insight = Insight::new(&id, tool.memory.agent_id(), content, (tool.clock)());
+    let insight = Insight::new(&id, tool.memory.agent_id(), content, tool.clock.now());
     let insight = Insight {
         confidence: confidence.unwrap_or(insight.confidence),
         entity: optional(arguments, "entity"),

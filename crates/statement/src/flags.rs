@@ -20,7 +20,7 @@ pub use secret::{SecretSpan, secrets};
 pub const OVERSIZE_BYTES: usize = 64 * 1024;
 
 /// How much of a text is examined, in bytes: a longer one is flagged whatever follows.
-pub const EXAMINED_BYTES_MAX: usize = 1024 * 1024;
+pub const EXAMINED_BYTES_MAX: usize = 2 * OVERSIZE_BYTES;
 
 /// The length of a reason in characters.
 pub const REASON_CHARS_MAX: usize = 120;

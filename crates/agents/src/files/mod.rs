@@ -247,22 +247,20 @@ impl MemoryFilesystem {
         act: impl FnOnce(&Node) -> Result<T, FileError>,
         weigh: impl FnOnce(&T) -> (usize, usize),
     ) -> Result<T, FileError> {
-        let timestamp = (self.memory.clock)();
+        let timestamp = self.memory.clock.now();
         let node = Node::parse(path);
         let path = node
             .as_ref()
             .map_or_else(|_| first_bytes(path, PATH_BYTES_MAX).to_string(), Node::to_string);
         let result = node.and_then(|node| act(&node));
         let (results_count, tokens_loaded) = result.as_ref().map(weigh).unwrap_or_default();
-        let elapsed_us = (self.memory.clock)().saturating_sub(timestamp);
+        let elapsed_us = self.memory.clock.now().saturating_sub(timestamp);
         self.traces.add(RetrievalTrace {
-            action,
-            path,
             query: first_bytes(query, SEARCH_BYTES_MAX).to_string(),
             results_count,
             tokens_loaded,
-            timestamp,
             duration_ms: u64::try_from(elapsed_us).unwrap_or_default() / 1000,
+            ..RetrievalTrace::new(action, path, timestamp)
         });
         result
     }

@@ -75,7 +75,7 @@ impl MemoryFilesystem {
     pub(super) fn count_as_read(&self, ids: &[&str]) -> Result<()> {
         match self.memory.workspace() {
             Some(workspace) if self.counts && !ids.is_empty() => {
-                workspace.store().touch(ids, (self.memory.clock)())
+                workspace.store().touch(ids, self.memory.clock.now())
             }
             _ => Ok(()),
         }

@@ -117,7 +117,7 @@ impl MemoryFilesystem {
         }
         let existed = live.is_some();
         let mut insight = live.unwrap_or_else(|| {
-            let new = Insight::new(id, self.memory.agent_id(), "", (self.memory.clock)());
+            let new = Insight::new(id, self.memory.agent_id(), "", self.memory.clock.now());
             Insight { domain: domain.to_string(), ..new }
         });
         insight.content = content.to_string();
@@ -141,7 +141,7 @@ impl MemoryFilesystem {
         content: &str,
         details: &Details,
     ) -> Result<Written, FileError> {
-        let now = (self.memory.clock)();
+        let now = self.memory.clock.now();
         if period.is_some_and(|period| !period.holds(now)) {
             return Err(FileError::OtherDay {
                 path: path.to_string(),
@@ -169,7 +169,7 @@ impl MemoryFilesystem {
     }
 
     fn today(&self) -> Period {
-        Period::day((self.memory.clock)())
+        Period::day(self.memory.clock.now())
     }
 }
 

@@ -667,3 +667,60 @@ fn a_context_reads_and_counts_nothing() {
         .expect("assembled, whoever writes");
     assert_eq!(ws.store().get("f1").expect("asked").map(|fact| fact.access_count), Some(0));
 }
+
+/// What is known of a domain as a whole is worth knowing for each thing in it, and comes after what
+/// is about the thing itself.
+#[test]
+fn what_is_of_the_whole_domain_follows_what_matches_the_entity() {
+    let of = |entity: &str, domain: &str, fact: Fact| Fact {
+        entity: entity.into(),
+        domain: domain.into(),
+        ..fact
+    };
+    let fill = |memory: &AgentMemory, workspace: &WorkspaceMemory| {
+        let learned = |id: &str, entity: &str, domain: &str| Insight {
+            entity: entity.into(),
+            domain: domain.into(),
+            ..insight(id, "A VP as sponsor predicts a deal")
+        };
+        for one in [
+            learned("wide", "", "revenue"),
+            learned("own", "acme", "revenue"),
+            learned("other", "globex", "revenue"),
+            learned("elsewhere", "", "hr"),
+        ] {
+            memory.store_insight(one).expect("stored");
+        }
+        for one in [
+            of("", "revenue", public("f_wide", "Quarters end in March")),
+            of("acme", "revenue", public("f_own", "Acme pays late")),
+            of("globex", "revenue", public("f_other", "Globex pays early")),
+            of("", "hr", public("f_elsewhere", "Holidays end in May")),
+        ] {
+            workspace.store_fact(&one).expect("stored");
+        }
+    };
+    each(fill, |memory| {
+        let scope = Scope { domain: "revenue".into(), ..about("acme") };
+        let context = context(memory, &scope);
+        assert_eq!(ids(&context, Section::Insights), ["own", "wide"]);
+        assert_eq!(ids(&context, Section::Facts), ["f_own", "f_wide"]);
+    });
+}
+
+/// A clock is any function: here one that holds what it counts.
+#[test]
+fn a_memory_takes_a_clock_with_a_state_of_its_own() {
+    use std::sync::atomic::{AtomicI64, Ordering};
+    let ticks = Arc::new(AtomicI64::new(5));
+    let clock = {
+        let ticks = Arc::clone(&ticks);
+        move || ticks.load(Ordering::Relaxed)
+    };
+    let memory = AgentMemory::new("cro", clock);
+    memory.store("cro", "first", &"a text".into()).expect("stored");
+    ticks.store(9, Ordering::Relaxed);
+    memory.store("cro", "second", &"a text".into()).expect("stored");
+    let at = |id: &str| memory.insight(id).expect("asked").expect("there").created_at;
+    assert_eq!((at("first"), at("second")), (5, 9));
+}

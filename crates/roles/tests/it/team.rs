@@ -79,7 +79,6 @@ fn full_v2_stack() {
         let known = Insight {
             confidence: 0.9,
             domain: "revenue".into(),
-            entity: "acme_corp".into(),
             ..Insight::new("ins1", "cro", "VP sponsor predicts conversion", NOW)
         };
         of(&team(), "cro").store_insight(known).unwrap();
@@ -674,5 +673,28 @@ fn a_role_writes_within_its_clearance() {
         }
         let none = bounds::bound(team().agent(&ClearanceProfile::new("x")));
         assert!(bounds::may_write(&none, "", Classification::Public).is_err());
+    });
+}
+
+/// A question is not a part of any insight: its words find them.
+#[test]
+fn respond_finds_insights_by_the_words_of_a_question() {
+    each(|team| {
+        let memory = of(&team(), "cro");
+        for (id, content) in [
+            ("a", "A VP as sponsor predicts a deal"),
+            ("b", "Sponsors change jobs in spring"),
+            ("c", "The canteen serves soup"),
+        ] {
+            memory.store_insight(Insight::new(id, "cro", content, NOW)).unwrap();
+        }
+        let model = saying("x");
+        let runtime = runtime([cro().build().unwrap()], team(), &model);
+        let role = runtime.role("cro").unwrap();
+        block_on(role.respond("Which sponsor predicts that we close a deal?")).unwrap();
+        let system = last(&model).system;
+        let first = system.find("A VP as sponsor").expect("it has most of the words");
+        assert!(system.find("Sponsors change").is_none_or(|second| first < second), "{system}");
+        assert!(!system.contains("canteen"), "{system}");
     });
 }

@@ -94,8 +94,8 @@ fn look_alike(c: char) -> Option<&'static str> {
     ALIKE.get(&c).copied()
 }
 
-/// A text whose words `w e r e  s p a c e d  o u t`, with them in one piece; none if there are none.
-/// Two spaces or more separate such words.
+/// A text whose words `w e r e  s p a c e d  o u t`, with them in one piece; none if there are
+/// none. Two spaces or more separate such words.
 fn joined(text: &str) -> Option<String> {
     let is_letter = |part: &str| part.chars().count() == 1;
     let mut longest = 0;

@@ -1,8 +1,8 @@
 //! Characters that nobody sees, or that make a text look other than it is.
 //!
 //! Knows nothing of what the text says. What scripts and emoji need is ordinary: joiners between
-//! letters that are not Latin, direction marks beside right-to-left letters, one variation selector,
-//! flags made of tags, a byte-order mark at the start, soft hyphens.
+//! letters that are not Latin, direction marks beside right-to-left letters, one variation
+//! selector, flags made of tags, a byte-order mark at the start, soft hyphens.
 
 /// How many variation selectors in a row carry data rather than choose a shape.
 const SELECTORS_MIN: usize = 4;

@@ -1,13 +1,15 @@
 //! The rules of `tables/flags.txt`: which of them a folded text answers to.
 //!
 //! Knows nothing of what a rule means. All keywords of all rules are sought in one pass; a pattern
-//! is built, and tried, only where the keywords of its rule are there.
+//! is built, and tried, only near the first keywords of its rule, where the others are there too.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
-use regex::bytes::{Regex, RegexBuilder};
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input};
 
 use super::FlagKind;
 use super::order::is_order;
@@ -18,6 +20,9 @@ const GAP: &str = r#"(?:[ \n,*"'`()_-]{1,4})"#;
 
 /// How far back the words before a match say whether it is an order, in bytes.
 const BEFORE_BYTES_MAX: usize = 96;
+
+/// How far before a keyword of its rule's first list a match may begin, in bytes.
+const START_BYTES_MAX: usize = 64;
 
 /// How much of what was seen a reason quotes, in characters.
 const QUOTE_CHARS_MAX: usize = 56;
@@ -78,9 +83,9 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| read(include_str!("../../tables
 /// What is seen in a folded text: the first rule of each kind that it answers to.
 pub(super) fn seen(folded: &str) -> Vec<Seen<'_>> {
     let mut all: Vec<Seen> = Vec::new();
-    for rule in candidates(folded) {
+    for Candidate { rule, starts } in candidates(folded) {
         if !all.iter().any(|seen| seen.rule.kind == rule.kind) {
-            all.extend(rule.find(folded).map(|text| Seen { rule, text }));
+            all.extend(rule.find(folded, &starts).map(|text| Seen { rule, text }));
         }
     }
     all
@@ -92,46 +97,80 @@ pub(super) fn names(folded: Option<&str>) -> Vec<&'static str> {
     match folded {
         None => RULES.rules.iter().map(|rule| rule.name).collect(),
         Some(text) => candidates(text)
-            .filter(|rule| rule.find(text).is_some())
-            .map(|rule| rule.name)
+            .filter(|Candidate { rule, starts }| rule.find(text, starts).is_some())
+            .map(|Candidate { rule, .. }| rule.name)
             .collect(),
     }
 }
 
-/// The rules whose keywords are in the text.
-fn candidates(folded: &str) -> impl Iterator<Item = &'static Rule> {
+/// A rule whose keywords are in a text, and where those of its first list begin, ascending.
+struct Candidate {
+    rule: &'static Rule,
+    starts: Vec<usize>,
+}
+
+fn candidates(folded: &str) -> impl Iterator<Item = Candidate> {
     let mut lists = vec![0u32; RULES.rules.len()];
+    let mut firsts: Vec<(usize, usize)> = Vec::new();
     for found in RULES.keywords.find_overlapping_iter(folded) {
         for place in &RULES.uses[found.pattern().as_usize()] {
             lists[place.rule] |= 1 << place.list;
+            if place.list == 0 {
+                firsts.push((place.rule, found.start()));
+            }
         }
     }
-    let rules = RULES.rules.iter().zip(lists);
-    rules.filter(|(rule, found)| found.count_ones() == rule.lists).map(|(rule, _)| rule)
+    let rules = RULES.rules.iter().zip(lists).enumerate();
+    let complete = rules.filter(|(_, (rule, found))| found.count_ones() == rule.lists);
+    complete.map(move |(at, (rule, _))| {
+        let its = firsts.iter().filter(|(of, _)| *of == at);
+        let mut starts: Vec<usize> = its.map(|(_, start)| *start).collect();
+        starts.sort_unstable();
+        Candidate { rule, starts }
+    })
 }
 
 impl Rule {
-    fn find<'t>(&self, folded: &'t str) -> Option<&'t [u8]> {
-        self.patterns.iter().find_map(|pattern| pattern.find(folded))
+    fn find<'t>(&self, folded: &'t str, keywords: &[usize]) -> Option<&'t [u8]> {
+        let text = folded.as_bytes();
+        let mut starts: Vec<usize> = Vec::new();
+        for keyword in keywords {
+            let tried = starts.last().map_or(0, |last| last + 1);
+            let from = keyword.saturating_sub(START_BYTES_MAX).max(tried);
+            starts.extend((from..=*keyword).filter(|at| at == keyword || is_start(text, *at)));
+        }
+        self.patterns.iter().find_map(|pattern| pattern.find(text, &starts))
+    }
+}
+
+/// Whether a match may begin here: at a word, a sign, a space or a line end.
+fn is_start(text: &[u8], at: usize) -> bool {
+    let follows_word = at.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric());
+    match text[at] {
+        byte if byte.is_ascii_alphanumeric() => !follows_word,
+        byte => byte.is_ascii(),
     }
 }
 
 impl Pattern {
-    fn find<'t>(&self, folded: &'t str) -> Option<&'t [u8]> {
-        let regex = self.built.get_or_init(|| {
-            let mut builder = RegexBuilder::new(&self.source);
-            builder.unicode(false).multi_line(true);
-            builder.build().expect("a test builds every pattern of the table")
-        });
-        let mut found = regex.find_iter(folded.as_bytes());
-        found
-            .find(|found| {
-                let near = found.start().saturating_sub(BEFORE_BYTES_MAX)..found.start();
-                let before = folded.as_bytes().get(near).unwrap_or_default();
-                !self.as_order || is_order(&String::from_utf8_lossy(before))
-            })
-            .map(|found| found.as_bytes())
+    fn find<'t>(&self, text: &'t [u8], starts: &[usize]) -> Option<&'t [u8]> {
+        let regex = self
+            .built
+            .get_or_init(|| build(&self.source).expect("a test builds every pattern of the table"));
+        starts.iter().find_map(|start| {
+            let input = Input::new(text).range(*start..).anchored(Anchored::Yes);
+            let found = regex.find(input)?;
+            let before = &text[found.start().saturating_sub(BEFORE_BYTES_MAX)..found.start()];
+            let counts = !self.as_order || is_order(&String::from_utf8_lossy(before));
+            counts.then(|| &text[found.range()])
+        })
     }
+}
+
+/// A pattern over bytes, whose `^` and `$` are the ends of lines.
+pub(super) fn build(source: &str) -> Result<Regex, Box<regex_automata::meta::BuildError>> {
+    let config = syntax::Config::new().unicode(false).utf8(false).multi_line(true);
+    Regex::builder().syntax(config).build(source).map_err(Box::new)
 }
 
 /// Reads the table; its head says what a row means.
@@ -221,8 +260,7 @@ mod tests {
             assert!(!rule.patterns.is_empty() && rule.lists > 0, "{}", rule.name);
             for pattern in &rule.patterns {
                 assert!(!pattern.source.contains('~'), "{}: {}", rule.name, pattern.source);
-                let mut builder = RegexBuilder::new(&pattern.source);
-                let built = builder.unicode(false).multi_line(true).build();
+                let built = build(&pattern.source);
                 assert!(built.is_ok(), "{}: {:?}", rule.name, built.err());
             }
         }

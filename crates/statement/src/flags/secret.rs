@@ -6,12 +6,20 @@
 //! built, and tried, only where a keyword of its rule is there.
 
 mod assigned;
+mod private_key;
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
-use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex_automata::meta::Regex;
+use regex_automata::util::captures::Captures;
+use regex_automata::{Anchored, Input};
+
+use super::rules::build;
+
+/// How far back the name of a value, or the scheme of a URL, is read from its keyword, in bytes.
+const NAME_BYTES_MAX: usize = 64;
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,25 +35,39 @@ struct Rule {
     name: &'static str,
     /// What it is, for a person.
     what: &'static str,
-    /// One of these is in the text, in any case.
+    /// What it begins with, in any case; or what the name that it begins with holds.
     keywords: &'static [&'static str],
     /// Its first group is the secret; without groups, the whole match.
     pattern: &'static str,
     /// Whether a match is one.
-    is_secret: fn(&Captures, &[u8]) -> bool,
+    is_secret: fn(&Parts, &[u8]) -> bool,
 }
+
+/// The parts of a match.
+struct Parts<'t> {
+    text: &'t [u8],
+    captures: Captures,
+}
+
+impl Parts<'_> {
+    fn range(&self, name: &str) -> Option<Range<usize>> {
+        self.captures.get_group_by_name(name).map(|span| span.range())
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.range(name).map_or_else(String::new, |range| text(&self.text[range]))
+    }
+}
+
+/// The rule whose secret has a body, which its pattern does not describe.
+const PRIVATE_KEY: &str = "private_key";
 
 const RULES: &[Rule] = &[
     Rule {
-        name: "private_key",
+        name: PRIVATE_KEY,
         what: "a private key",
-        keywords: &["private key"],
-        // To its end, or as far as it looks like one.
-        pattern: concat!(
-            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
-            r"(?:(?s:.{20,8192}?)-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
-            r"|(?:(?:\s|\\n|\\r)*[A-Za-z0-9+/=]{16,})+)",
-        ),
+        keywords: &["-----begin"],
+        pattern: r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
         is_secret: |_, found| !found.windows(3).any(|part| part == b"..."),
     },
     Rule {
@@ -86,7 +108,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "stripe_key",
         what: "a Stripe key",
-        keywords: &["k_live_"],
+        keywords: &["sk_live_", "rk_live_"],
         pattern: r"\b([sr]k_live_[A-Za-z0-9]{10,250})",
         is_secret: is_varied,
     },
@@ -94,8 +116,8 @@ const RULES: &[Rule] = &[
         name: "model_api_key",
         what: "a key of a model's interface",
         keywords: &["sk-"],
-        pattern: r"(?:^|[^A-Za-z0-9_-])(sk-[A-Za-z0-9_-]{20,300})",
-        is_secret: |captures, found| is_varied(captures, found) && has_long_part(found),
+        pattern: r"\b(sk-[A-Za-z0-9_-]{20,300})",
+        is_secret: |parts, found| is_varied(parts, found) && has_long_part(found),
     },
     Rule {
         name: "google_api_key",
@@ -136,7 +158,10 @@ const RULES: &[Rule] = &[
         name: "url_password",
         what: "a password in a URL",
         keywords: &["://"],
-        pattern: r#"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>`]{0,80}:([^\s/@"'<>`]{3,128})@[A-Za-z0-9\[]"#,
+        pattern: concat!(
+            r"(?P<name>[A-Za-z0-9+._-]{2,64})://",
+            r#"[^\s/:@"'<>`]{0,80}:(?P<value>[^\s/@"'<>`]{3,128})@[A-Za-z0-9\[]"#,
+        ),
         is_secret: |_, found| !assigned::is_placeholder(&text(found)),
     },
     Rule {
@@ -151,11 +176,11 @@ const RULES: &[Rule] = &[
         what: "a value that is assigned to the name of a secret",
         keywords: &["key", "token", "secret", "passw", "passphrase", "pwd", "credential"],
         pattern: concat!(
-            r"(?P<name>[A-Za-z0-9_.-]{0,60}(?i:key|token|secret|password|passwd|passwort|passphrase",
+            r"(?P<name>[A-Za-z0-9_.-]{0,64}(?i:key|token|secret|password|passwd|passwort|passphrase",
             r#"|pwd|credentials?))["'\]]{0,2}[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}"#,
             r#"(?P<quote>["'`]?)(?P<value>[^\s"'`]{8,512})"#,
         ),
-        is_secret: |captures, _| assigned::is_secret(captures),
+        is_secret: |parts, _| assigned::is_secret(parts),
     },
 ];
 
@@ -163,6 +188,7 @@ struct Prefilter {
     keywords: AhoCorasick,
     /// For each keyword, its rule.
     rules: Vec<usize>,
+    /// For each rule, its pattern.
     patterns: Vec<OnceLock<Regex>>,
 }
 
@@ -181,16 +207,21 @@ static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| {
 /// The secrets in a text: ascending, not overlapping.
 #[must_use]
 pub fn secrets(text: &str) -> Vec<SecretSpan> {
-    let mut candidates = [false; RULES.len()];
+    let mut found_spans: Vec<(usize, SecretSpan)> = Vec::new();
+    let mut examined = [0; RULES.len()];
     for found in PREFILTER.keywords.find_overlapping_iter(text) {
-        candidates[PREFILTER.rules[found.pattern().as_usize()]] = true;
-    }
-    let mut spans: Vec<SecretSpan> = Vec::new();
-    for (at, _) in candidates.iter().enumerate().filter(|(_, is)| **is) {
-        spans.extend(found_by(at, text.as_bytes()));
+        let at = PREFILTER.rules[found.pattern().as_usize()];
+        let start = start(&RULES[at], text.as_bytes(), found.start());
+        if start >= examined[at] {
+            examined[at] = start + 1;
+            let span = found_by(at, text.as_bytes(), start);
+            examined[at] = span.as_ref().map_or(examined[at], |span| span.range.end);
+            found_spans.extend(span.map(|span| (at, span)));
+        }
     }
     // Of two at one place, what begins first; of these, what a rule of its own knows.
-    spans.sort_by_key(|span| span.range.start);
+    found_spans.sort_by_key(|(at, span)| (span.range.start, *at));
+    let mut spans: Vec<SecretSpan> = found_spans.into_iter().map(|(_, span)| span).collect();
     let mut end = 0;
     spans.retain(|span| {
         let is_free = span.range.start >= end;
@@ -200,31 +231,37 @@ pub fn secrets(text: &str) -> Vec<SecretSpan> {
     spans
 }
 
-fn found_by(at: usize, text: &[u8]) -> Vec<SecretSpan> {
-    let rule = &RULES[at];
-    let pattern = PREFILTER.patterns[at].get_or_init(|| {
-        let built = RegexBuilder::new(rule.pattern).unicode(false).build();
-        built.expect("a test builds every pattern")
-    });
-    let mut spans = Vec::new();
-    let mut from = 0;
-    while let Some(captures) = pattern.captures_at(text, from) {
-        let whole = captures.get(0).expect("a match has a whole");
-        let secret = captures.name("value").or_else(|| captures.get(1)).unwrap_or(whole);
-        // What was not one may hold one: `key: token: …`.
-        from = whole.end();
-        if (rule.is_secret)(&captures, secret.as_bytes()) {
-            let range = match captures.name("value") {
-                Some(value) => assigned::trimmed(text, value.range()),
-                None => secret.range(),
-            };
-            spans.push(SecretSpan { range, rule: rule.name });
-        } else if let Some(value) = captures.name("value") {
-            from = value.start();
-        }
-        from = from.max(whole.start() + 1);
+/// Where what a rule finds begins, if its keyword is here.
+fn start(rule: &Rule, text: &[u8], keyword: usize) -> usize {
+    if !rule.pattern.contains("(?P<name>") {
+        return keyword;
     }
-    spans
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(byte);
+    let before = text[..keyword].iter().rev().take(NAME_BYTES_MAX);
+    keyword - before.take_while(|byte| is_name(byte)).count()
+}
+
+fn found_by(at: usize, text: &[u8], start: usize) -> Option<SecretSpan> {
+    let rule = &RULES[at];
+    let pattern = PREFILTER.patterns[at]
+        .get_or_init(|| build(rule.pattern).expect("a test builds every pattern"));
+    let mut captures = pattern.create_captures();
+    let input = Input::new(text).range(start..).anchored(Anchored::Yes);
+    pattern.search_captures(&input, &mut captures);
+    let whole = captures.get_match()?.range();
+    let parts = Parts { text, captures };
+    let value = parts.range("value");
+    let first = parts.captures.get_group(1).map(|span| span.range());
+    let mut secret = value.or(first).unwrap_or(whole);
+    if rule.name == PRIVATE_KEY {
+        secret.end = private_key::end(text, secret.end)?;
+    }
+    if !(rule.is_secret)(&parts, &text[secret.clone()]) {
+        return None;
+    }
+    let is_assigned = parts.range("sign").is_some();
+    let range = if is_assigned { assigned::trimmed(text, secret) } else { secret };
+    Some(SecretSpan { range, rule: rule.name })
 }
 
 /// What a text holds, for a person; nothing without secrets.
@@ -243,7 +280,7 @@ fn text(found: &[u8]) -> String {
 }
 
 /// Whether it is not `xxxx…`, `your-key…`.
-fn is_varied(_: &Captures, found: &[u8]) -> bool {
+fn is_varied(_: &Parts, found: &[u8]) -> bool {
     let mut seen = [false; 256];
     found.iter().for_each(|byte| seen[usize::from(*byte)] = true);
     let tail = &found[found.len() / 2..];
@@ -255,8 +292,8 @@ fn is_varied(_: &Captures, found: &[u8]) -> bool {
         && !is_named.iter().any(|word| lower.contains(word))
 }
 
-fn has_digits(captures: &Captures, found: &[u8]) -> bool {
-    is_varied(captures, found) && found.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3
+fn has_digits(parts: &Parts, found: &[u8]) -> bool {
+    is_varied(parts, found) && found.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3
 }
 
 /// Whether letters and digits stand together longer than words do, or all kinds of them do.
@@ -267,8 +304,8 @@ fn has_long_part(found: &[u8]) -> bool {
         || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
 }
 
-/// Whether the first part, which is JSON in base64, names the algorithm: `"alg"` has three spellings
-/// there, by its place.
+/// Whether the first part, which is JSON in base64, names the algorithm: `"alg"` has three
+/// spellings there, by its place.
 fn names_algorithm(found: &[u8]) -> bool {
     let header = found.split(|byte| *byte == b'.').next().unwrap_or_default();
     ["ImFsZyI", "JhbGci", "iYWxnI"]
@@ -283,7 +320,7 @@ mod tests {
     #[test]
     fn every_pattern_builds() {
         for rule in RULES {
-            let built = RegexBuilder::new(rule.pattern).unicode(false).build();
+            let built = build(rule.pattern);
             assert!(built.is_ok(), "{}: {:?}", rule.name, built.err());
         }
     }

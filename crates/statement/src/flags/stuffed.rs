@@ -68,6 +68,9 @@ fn repeated_words(words: &[&str]) -> Option<String> {
 
 /// One sentence stands in the text often, and makes up more than half of it.
 fn sentences(folded: &str) -> Option<String> {
+    if folded.len() < SENTENCES_MIN * SENTENCE_BYTES_MIN {
+        return None;
+    }
     let mut uses: HashMap<&str, usize> = HashMap::new();
     for sentence in folded.split(['.', '!', '?', '\n', '。', ';']).map(str::trim) {
         if sentence.len() >= SENTENCE_BYTES_MIN {

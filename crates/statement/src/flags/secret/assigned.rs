@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use regex::bytes::Captures;
+use super::Parts;
 
 /// The length in characters from which a value counts by its name alone.
 const VALUE_CHARS_MIN: usize = 16;
@@ -96,12 +96,8 @@ const PLACEHOLDER_PARTS: [&str; 22] = [
 ];
 
 /// Whether the value of an assignment is a secret; the groups are those of its rule.
-pub(super) fn is_secret(captures: &Captures) -> bool {
-    let group = |name: &str| {
-        let bytes = captures.name(name).map(|group| group.as_bytes()).unwrap_or_default();
-        String::from_utf8_lossy(bytes).into_owned()
-    };
-    let (name, whole, quote) = (group("name"), group("value"), group("quote"));
+pub(super) fn is_secret(parts: &Parts) -> bool {
+    let (name, whole, quote) = (parts.text("name"), parts.text("value"), parts.text("quote"));
     let value = whole.trim_end_matches(ENDS);
     if is_placeholder(value) || is_expression(value) {
         return false;
