@@ -545,6 +545,7 @@ Examples:
   kapsa role respond cro \"what do we know of acme?\" --model ollama:llama3.1
   kapsa role reflect cro                         without a model: from repeated results
   kapsa role publish cro --min-confidence 0.7
+  kapsa role schedule                            do what is due; --watch goes on
   kapsa role can cro send_offer --json
 
 In kapsa.toml:

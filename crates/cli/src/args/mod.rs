@@ -49,7 +49,7 @@ pub(crate) use knowledge::{
 pub(crate) use review::{
     ReviewArgs, ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb, TrustLevel,
 };
-pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleVerb};
+pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleSchedule, RoleVerb};
 pub(crate) use run::{
     ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout,
     RunList, RunMerge, RunPlace, RunRecord, RunStart, RunStatus, RunTaskStart, RunTaskVerb,

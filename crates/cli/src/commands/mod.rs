@@ -29,6 +29,7 @@ mod records;
 mod review;
 mod role;
 mod run;
+mod schedule;
 mod shell;
 mod svc;
 mod sync;

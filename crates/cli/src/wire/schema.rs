@@ -26,7 +26,7 @@ use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
 use super::record::{FoundOut, HistoryOut, RecordOut, Records};
 use super::review::{DecidedOut, PendingRecordOut, PendingRecordsOut, RulesOut};
-use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
+use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut, ScheduleOut};
 use super::run::{
     self, ConfigOut, FinishedOut, RecordedOut, RunsOut, StartedOut, StatusOut, StepAnswer,
 };
@@ -146,6 +146,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("role reflect", of::<ReflectedOut<'_>>),
     ("role respond", of::<AnsweredOut<'_>>),
     ("role run", of::<RanOut<'_>>),
+    ("role schedule", of::<ScheduleOut>),
     ("role show", of::<RoleOut<'_>>),
     ("run archive", of::<StepAnswer<'_, run::ArchivedOut<'_>>>),
     ("run config", of::<ConfigOut>),
