@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::branch::MAIN;
@@ -98,6 +99,13 @@ impl StoreLocation {
     #[must_use]
     pub fn trusted(&self, trust_min: Trust) -> StoreLocation {
         StoreLocation { trust_min, held: Arc::default(), ..self.clone() }
+    }
+
+    /// The same, where a write does not wait for other writers: it fails.
+    #[must_use]
+    pub fn impatient(&self) -> StoreLocation {
+        let options = WriteOptions { lock_timeout: Duration::ZERO, ..self.options.clone() };
+        StoreLocation { options, held: Arc::default(), ..self.clone() }
     }
 
     /// The time now, as its writers know it.

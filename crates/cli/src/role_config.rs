@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::{Error, Reader};
 use kapsa_model::Price;
-use kapsa_roles::{AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Role, RoleSpec, ScopeSpec};
+use kapsa_roles::{
+    AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Role, RoleSpec, ScopeSpec, State,
+};
 use serde::Deserialize;
 
 use crate::app::App;
@@ -48,6 +50,20 @@ struct RoleTable {
     clearance: BTreeMap<String, String>,
     authority: Option<AuthorityTable>,
     operators: Vec<OperatorTable>,
+    schedule: Vec<ScheduleTable>,
+}
+
+/// `[[role.ID.schedule]]`: what the role does by itself, and how often.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScheduleTable {
+    /// A span such as `6h`.
+    pub(crate) every: String,
+    /// `reflect`, a node or an operator.
+    pub(crate) run: String,
+    /// The state that nodes begin with.
+    #[serde(default)]
+    pub(crate) state: State,
 }
 
 /// What a million tokens of the role's model cost.
@@ -165,6 +181,11 @@ impl Declared {
             per_million_out: price.per_million_out,
         });
         Ok((table.model.as_deref(), price))
+    }
+
+    /// What a role does by itself.
+    pub(crate) fn schedule(&self, id: &str) -> Result<&[ScheduleTable]> {
+        Ok(&self.table(id)?.schedule)
     }
 
     fn table(&self, id: &str) -> Result<&RoleTable> {

@@ -99,7 +99,8 @@ fn epoch(text: &str) -> Option<Micros> {
     }
 }
 
-fn span(text: &str) -> Option<Micros> {
+/// A span such as `7d` or `12h`, in microseconds.
+pub(crate) fn span(text: &str) -> Option<Micros> {
     let unit_at = text.len().checked_sub(1).filter(|&at| text.is_char_boundary(at))?;
     let (number, unit) = text.split_at(unit_at);
     let seconds: i64 = match unit {

@@ -42,7 +42,8 @@ struct Arguments {
     truth: Option<PathBuf>,
     /// Count instead how many ordinary notes are flagged for review: strings named `text` or
     /// `content` of JSON (.json, .jsonl), paragraphs of any other file
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["data", "beir", "truth"])]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(conflicts_with_all = ["data", "beir", "truth"])]
     alarms: Vec<PathBuf>,
     /// Only this ranker; may be given several times
     #[arg(long, value_name = "NAME")]

@@ -54,6 +54,7 @@ mod operator_runtime;
 mod prompt;
 mod role;
 mod runtime;
+mod schedule;
 mod scope;
 mod shared;
 mod team;
@@ -73,6 +74,9 @@ pub use operator::{Node, Operator, STEPS_DEFAULT, agent_node, llm_node};
 pub use operator_runtime::{ChainError, NodeRun, OperatorRuntime};
 pub use role::{RESPOND_INSIGHTS_MAX, Response, Role, RoleBuilder};
 pub use runtime::RoleRuntime;
+pub use schedule::{
+    IntervalScheduler, Job, JobDone, JobRun, LastRuns, RunsOfProcess, Scheduler, Work,
+};
 pub use scope::{CONTEXT_TOKENS_DEFAULT, MemoryScope, Scope};
 pub use shared::Shared;
 pub use team::TeamMemories;

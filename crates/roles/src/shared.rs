@@ -6,6 +6,7 @@ use kapsa_model::LanguageModel;
 
 use super::memory::MemoryFactory;
 use super::notes::NoteSource;
+use super::schedule::Scheduler;
 
 /// What the roles of a runtime have in common. A role that has its own keeps it.
 #[derive(Clone, Default)]
@@ -18,4 +19,6 @@ pub struct Shared {
     pub memories: Option<Arc<dyn MemoryFactory>>,
     /// Notes of roles without a memory. Default: none.
     pub notes: Option<Arc<dyn NoteSource>>,
+    /// Decides what the roles do by themselves. Default: nothing.
+    pub scheduler: Option<Arc<dyn Scheduler>>,
 }

@@ -3,9 +3,9 @@
 //!
 //! What a sentence states, and what it is to an earlier one: whether it says the same, gives
 //! another value, corrects, ends, adds to or only resembles it. A [`Statement`] is read once; a
-//! pair of them is judged by [`relate`]. [`flags`] says why a text should be read by a person before
-//! it is believed. What a program knows of languages is in the tables of the
-//! folder `tables`, not in code.
+//! pair of them is judged by [`relate`]. [`flags`] says why a text should be read by a person
+//! before it is believed. What a program knows of languages is in the tables of the folder
+//! `tables`, not in code.
 
 #![deny(
     clippy::disallowed_methods,

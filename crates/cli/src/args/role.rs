@@ -35,6 +35,9 @@ pub(crate) enum RoleVerb {
     /// Publish the insights of a role to the team as facts
     #[command(after_help = examples::ROLE)]
     Publish(RolePublish),
+    /// Do what roles are scheduled to do, if it is due
+    #[command(after_help = examples::ROLE)]
+    Schedule(RoleSchedule),
     /// Check whether a role may take an action on its own
     #[command(after_help = examples::ROLE)]
     Can(RoleCan),
@@ -105,6 +108,21 @@ pub(crate) struct RolePublish {
     /// When to embed what is written
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RoleSchedule {
+    /// Only this role [default: every role with a schedule]
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Go on until stopped
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Show what is due and do nothing
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
 }
 
 #[derive(Debug, Args)]

@@ -25,10 +25,9 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         FactVerb::Get(args) => {
             let store = CapsuleFactStore::new(app.location_when(args.as_of.as_deref())?);
             let fact = store.get(&args.id)?.ok_or_else(|| missing(&args.id))?;
-            if app.out.is_json() {
-                return app.out.json(&FactOut::from(&fact));
-            }
-            show(app, &fact)
+            show(app, &fact)?;
+            count_read(app, args.as_of.as_deref(), std::slice::from_ref(&fact));
+            Ok(())
         }
         FactVerb::List(args) => list(app, "", args.filters),
         FactVerb::Query(args) => list(app, &args.text.join(" "), args.filters),
@@ -271,15 +270,34 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
     let more = found.len() > filters.limit;
     let found = &found[..found.len().min(filters.limit)];
     if app.out.is_json() {
-        return app.out.json(&FactsOut::of(found, more));
+        app.out.json(&FactsOut::of(found, more))?;
+    } else {
+        tell_all(app, found)?;
+        if found.is_empty() {
+            app.out.note("no facts");
+        } else if more {
+            app.out.note("there are more; show them with --limit N");
+        }
     }
-    tell_all(app, found)?;
-    if found.is_empty() {
-        app.out.note("no facts");
-    } else if more {
-        app.out.note("there are more; show them with --limit N");
+    // A list is looked through; what is asked for is read.
+    if !text.is_empty() {
+        count_read(app, filters.as_of.as_deref(), found);
     }
     Ok(())
+}
+
+/// Counts that facts were read, once they are shown: at once or not at all, since a read neither
+/// waits for a writer nor makes a file. What was read of the past does not count.
+fn count_read(app: &App, as_of: Option<&str>, facts: &[Fact]) {
+    let Ok(path) = app.capsule() else { return };
+    if as_of.is_some() || facts.is_empty() || !kapsa_memory::lock_path(&path).exists() {
+        return;
+    }
+    let Ok(location) = app.location() else { return };
+    let store = CapsuleFactStore::new(location.impatient());
+    let ids: Vec<&str> = facts.iter().map(|fact| fact.id.as_str()).collect();
+    // A count is a hint: what was read was read, whether it can be counted or not.
+    let _uncounted = store.touch(&ids, moment::now()).and_then(|()| store.flush());
 }
 
 fn tell_all(app: &mut App, all: &[Fact]) -> Result<()> {
@@ -329,6 +347,9 @@ fn about(fact: &Fact) -> String {
 }
 
 fn show(app: &mut App, fact: &Fact) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&FactOut::from(fact));
+    }
     app.out.strong(&escape::line(&fact.id))?;
     app.out.line(&format!("  {}", escape::line(&fact.content)))?;
     let opt = |value: &Option<String>| value.clone().unwrap_or_default();

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use kapsa_agents::{AgentMemory, InsightQuery, WorkspaceMemory, bounds};
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::{Provenance, Trust};
+use kapsa_memory::{Micros, Provenance, Trust};
 use kapsa_model::{Price, Usage, block_on, cost};
 use kapsa_roles::{
-    ChainError, NodeRun, Permission, Role, RoleError, RoleRuntime, RoleSpec, Shared, State,
-    StepCause, memory_tools,
+    ChainError, JobRun, MemoryFactory, NodeRun, Permission, Role, RoleError, RoleMemory,
+    RoleRuntime, RoleSpec, Scheduler, Shared, State, StepCause, memory_tools,
 };
 
 use super::insight::{learned_done, published_done, tell_learned, tell_published};
+use super::schedule;
 use crate::app::{App, Status, did};
 use crate::args::{Asking, RoleRespond, RoleRun, RoleVerb};
 use crate::commands::embed::New;
@@ -36,6 +37,9 @@ pub(crate) fn run(app: &mut App, verb: RoleVerb) -> Result<Status> {
     if let RoleVerb::Can(args) = &verb {
         return can(app, &declared, &args.role.id, &args.action);
     }
+    if let RoleVerb::Schedule(args) = &verb {
+        return schedule::run(app, &declared, args);
+    }
     act(app, &declared, verb)?;
     Ok(Status::Done)
 }
@@ -56,8 +60,8 @@ fn can(app: &mut App, declared: &Declared, role: &str, action: &str) -> Result<S
 
 fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
     match verb {
-        // Answered before: its answer is an exit code as well.
-        RoleVerb::Can(_) => Ok(()),
+        // Answered before: their answer is an exit code as well.
+        RoleVerb::Can(_) | RoleVerb::Schedule(_) => Ok(()),
         RoleVerb::List => list(app, declared),
         RoleVerb::Show(args) => show(app, declared, &args.id),
         RoleVerb::Run(args) => run_nodes(app, declared, &args),
@@ -94,7 +98,7 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
 }
 
 /// A role with its memory in the capsule and its model.
-struct Acting {
+pub(super) struct Acting {
     runtime: RoleRuntime,
     id: String,
     memory: Arc<AgentMemory>,
@@ -104,6 +108,32 @@ struct Acting {
 
 impl Acting {
     fn begin(app: &App, declared: &Declared, id: &str, asking: &Asking) -> Result<Acting> {
+        Acting::made(app, declared, id, asking, None)
+    }
+
+    /// As it does what is due.
+    pub(super) fn scheduled(
+        app: &App,
+        declared: &Declared,
+        id: &str,
+        asking: &Asking,
+        scheduler: Arc<dyn Scheduler>,
+    ) -> Result<Acting> {
+        Acting::made(app, declared, id, asking, Some(scheduler))
+    }
+
+    /// Does what is due now.
+    pub(super) async fn run_due(&self, now: Micros) -> Result<Vec<JobRun>, RoleError> {
+        self.runtime.run_due(now).await
+    }
+
+    fn made(
+        app: &App,
+        declared: &Declared,
+        id: &str,
+        asking: &Asking,
+        scheduler: Option<Arc<dyn Scheduler>>,
+    ) -> Result<Acting> {
         let spec = declared.spec(id)?;
         let (model, price) = declared.model(id)?;
         let choice =
@@ -114,8 +144,10 @@ impl Acting {
         let role = role.map_err(|error| declared.wrong(id, &error.to_string()))?;
         let model = choice.of(&spec)?;
         let shared = Arc::clone(&memory);
-        let memories = move |_: &str, _: &ClearanceProfile| Ok(Arc::clone(&shared) as _);
-        let shared = Shared { model, memories: Some(Arc::new(memories)), ..Shared::default() };
+        let memories =
+            move |_: &str, _: &ClearanceProfile| Ok(Arc::clone(&shared) as Arc<dyn RoleMemory>);
+        let memories: Arc<dyn MemoryFactory> = Arc::new(memories);
+        let shared = Shared { model, memories: Some(memories), scheduler, ..Shared::default() };
         let runtime = RoleRuntime::new([role], &shared).map_err(failed)?;
         // Whoever asks another model than the declared one pays another price.
         let price = price.filter(|_| asking.model.is_none());
@@ -138,7 +170,7 @@ impl Acting {
     }
 
     /// After all that it did: what it wrote gets vectors.
-    fn end(self, app: &mut App) {
+    pub(super) fn end(self, app: &mut App) {
         self.new.end(app);
     }
 }
@@ -228,14 +260,14 @@ fn show(app: &mut App, declared: &Declared, id: &str) -> Result<()> {
 }
 
 /// What was meant by the name of a node or an operator.
-struct Target {
-    operator: String,
+pub(super) struct Target {
+    pub(super) operator: String,
     /// None for all of them.
-    node: Option<String>,
+    pub(super) node: Option<String>,
 }
 
 impl Target {
-    fn find(spec: &RoleSpec, name: &str) -> Result<Target> {
+    pub(super) fn find(spec: &RoleSpec, name: &str) -> Result<Target> {
         let mut meant = Vec::new();
         for operator in &spec.operators {
             let id = &operator.id;
@@ -403,7 +435,7 @@ fn state(path: &Path) -> Result<State> {
 }
 
 /// What went wrong with a role, as an error of the command line.
-fn failed(error: RoleError) -> CliError {
+pub(super) fn failed(error: RoleError) -> CliError {
     let message = error.to_string();
     match error {
         RoleError::NoModel { .. } => {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kapsa_memory::Micros;
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_roles::{NodeRun, OperatorSpec, Permission, Response, RoleSpec, State};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Extent, access, show};
+use super::{Extent, Time, access, show};
 
 /// The roles that `kapsa.toml` declares.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -233,5 +234,66 @@ impl<'a> AnsweredOut<'a> {
             unrecorded: said.unrecorded.as_ref().map(ToString::to_string),
         };
         AnsweredOut { role, text: &said.text, spent }
+    }
+}
+
+/// What roles are scheduled to do.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ScheduleOut {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The jobs, by role.
+    jobs: Vec<JobOut>,
+}
+
+impl ScheduleOut {
+    pub(crate) fn of(jobs: Vec<JobOut>) -> ScheduleOut {
+        ScheduleOut { extent: Extent::whole(jobs.len()), jobs }
+    }
+}
+
+/// Something that a role is scheduled to do.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Job")]
+pub(crate) struct JobOut {
+    /// The role.
+    pub(crate) role: String,
+    /// What it does: `reflect`, an operator, or an operator and a node of it.
+    pub(crate) job: String,
+    /// Whether this call did it.
+    pub(crate) ran: bool,
+    /// When it is due next.
+    pub(crate) next_at: Time,
+    /// Number of nodes that ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "node_count")]
+    pub(crate) nodes: Option<u64>,
+    /// Number of insights that are new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "insight_count")]
+    pub(crate) learned: Option<u64>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+impl JobOut {
+    /// A job that did not run.
+    pub(crate) fn planned(role: &str, job: String, next: Micros) -> JobOut {
+        let role = role.to_string();
+        let next_at = Time(next);
+        JobOut { role, job, ran: false, next_at, nodes: None, learned: None, error: None }
+    }
+
+    pub(crate) fn ran(&mut self, nodes: u64) {
+        (self.ran, self.nodes) = (true, Some(nodes));
+    }
+
+    pub(crate) fn learned(&mut self, insights: u64) {
+        (self.ran, self.learned) = (true, Some(insights));
+    }
+
+    pub(crate) fn failed(&mut self, error: String) {
+        (self.ran, self.error) = (true, Some(error));
     }
 }

@@ -17,6 +17,7 @@ use super::agent::{
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
 use super::fs::{FileOut, FilesFoundOut, FsOut, ListingOut, WrittenOut};
+use super::key::KeyOut;
 use super::knowledge::{
     CapturedOut, PoliciesOut, PolicyDiffOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut,
 };
@@ -25,7 +26,7 @@ use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
 use super::record::{FoundOut, HistoryOut, RecordOut, Records};
 use super::review::{DecidedOut, PendingRecordOut, PendingRecordsOut, RulesOut};
-use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
+use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut, ScheduleOut};
 use super::run::{
     self, ConfigOut, FinishedOut, RecordedOut, RunsOut, StartedOut, StatusOut, StepAnswer,
 };
@@ -106,6 +107,8 @@ const ANSWERS: &[(&str, Make)] = &[
     ("insight reflect", of::<ReflectedOut<'_>>),
     ("insight retire", of::<InsightOut<'_>>),
     ("insight weaken", of::<InsightOut<'_>>),
+    ("key init", of::<KeyOut<'_>>),
+    ("key show", of::<KeyOut<'_>>),
     ("log", of::<LogOut<'_>>),
     ("man", of::<ManOut<'_>>),
     ("merge", of::<MergeAnswer<'_>>),
@@ -143,6 +146,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("role reflect", of::<ReflectedOut<'_>>),
     ("role respond", of::<AnsweredOut<'_>>),
     ("role run", of::<RanOut<'_>>),
+    ("role schedule", of::<ScheduleOut>),
     ("role show", of::<RoleOut<'_>>),
     ("run archive", of::<StepAnswer<'_, run::ArchivedOut<'_>>>),
     ("run config", of::<ConfigOut>),

@@ -465,7 +465,7 @@ fn a_context_is_what_its_agent_may_know() {
     );
     assert_eq!(
         sandbox.ok(&["context", "--agent", "cro", "--entity", "acme", "--domain", "revenue"]),
-        "## Context\n- Acme pays late\n"
+        "## Insights\n- Late payers churn (confidence: 0.8)\n\n## Context\n- Acme pays late\n"
     );
     let nothing = sandbox.run(&["context", "--domain", "none"]);
     assert_eq!(
@@ -778,4 +778,25 @@ fn a_context_of_nobody_is_refused() {
     for empty in ["", " "] {
         sandbox.fails(&["context", "--agent", empty], 1, "usage");
     }
+}
+
+/// What is asked for by its id or its words was read; what is listed, or read of the past, was not.
+#[test]
+fn facts_that_are_asked_for_count_as_read() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["fact", "add", "Acme pays late", "--entity", "acme", "--id", "f1"]);
+    let count = || sandbox.json(&["fact", "list"])["facts"][0]["access_count"].clone();
+    assert_eq!(count(), 0);
+    assert_eq!(sandbox.json(&["fact", "get", "f1"])["access_count"], 0, "as it was before");
+    sandbox.ok(&["fact", "get", "f1"]);
+    sandbox.ok(&["fact", "query", "pays"]);
+    assert_eq!(count(), 3);
+    sandbox.ok(&["fact", "get", "f1", "--as-of", "#1"]);
+    sandbox.run(&["fact", "query", "nothing of it"]);
+    assert_eq!(count(), 3);
+    let mut holder = sandbox.hold_lock();
+    sandbox.ok(&["fact", "get", "f1"]);
+    holder.kill().expect("it ends");
+    holder.wait().expect("it ended");
+    assert_eq!(count(), 3, "a read does not wait for a writer");
 }

@@ -485,6 +485,10 @@ fn roles(to: &Checked) {
         name = "score"
         prompt = "Score {lead}."
         output = "score"
+        [[role.cro.schedule]]
+        every = "1h"
+        run = "sales.score"
+        state = { lead = "acme" }
     "#;
     let script = r#"{"rules": [
         {"contains": "You are reflecting", "text": "[{\"content\": \"Late payers churn\", \"confidence\": 0.9}]"},
@@ -502,6 +506,8 @@ fn roles(to: &Checked) {
     to.ok(&["role", "respond", "cro", "who are you"]);
     to.ok(&["role", "reflect", "cro"]);
     to.ok(&["role", "publish", "cro"]);
+    to.ok(&["role", "schedule", "--dry-run"]);
+    to.ok(&["role", "schedule", "cro"]);
     to.fails("role_not_found", &["role", "show", "none"], b"");
     to.fails("node_not_found", &["role", "run", "cro", "none"], b"");
 }
@@ -585,6 +591,12 @@ fn meaning(to: &Checked) {
 fn care(to: &Checked) {
     to.ok(&["doctor"]);
     to.ok(&["verify"]);
+    let key = to.ok(&["key", "init"]);
+    to.ok(&["key", "show"]);
+    to.ok(&["put", "--uri", "note/signed", "--text", "signed"]);
+    let chain = to.ok(&["stats"]);
+    let key = text(&key["public_key"]);
+    to.ok(&["verify", "--trust", key, "--expect-chain", text(&chain["chain"])]);
     to.ok(&["optimize"]);
     to.ok(&["purge", "note/s", "--yes"]);
     to.fails("confirmation_required", &["purge", "note/a"], b"");

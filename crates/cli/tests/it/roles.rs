@@ -567,3 +567,64 @@ fn a_service_answers_and_its_key_stays_with_it() {
         assert!(!text.contains(KEY), "the key is in the {place}");
     }
 }
+
+/// What is due is done once, whatever was missed; what fails does not stop the rest.
+#[test]
+fn a_schedule_does_what_is_due_and_remembers_it() {
+    let sandbox = Sandbox::new();
+    let config = r#"
+        [role.cro]
+        soul = "You are the CRO."
+        model = "scripted:cro.json"
+        clearance = { ops = "internal" }
+        [[role.cro.operators]]
+        id = "sales"
+        nodes = [{ name = "score", prompt = "Score {lead}.", output = "score" }]
+        [[role.cro.schedule]]
+        every = "1h"
+        run = "sales.score"
+        state = { lead = "acme" }
+        [[role.cro.schedule]]
+        every = "1h"
+        run = "sales"
+        [[role.cro.schedule]]
+        every = "1s"
+        run = "reflect"
+        [role.idle]
+        soul = "You rest."
+    "#;
+    sandbox.write("kapsa.toml", config);
+    let rules = r#"{"rules": [
+        {"contains": "You are reflecting", "text": "[]"},
+        {"contains": "Score acme", "text": "85"}
+    ]}"#;
+    sandbox.write("cro.json", rules);
+    sandbox.fails(&["role", "schedule", "idle"], 1, "no_schedule");
+    let jobs = |answer: &Value| -> Vec<(String, bool)> {
+        let all = answer["jobs"].as_array().expect("a list").iter();
+        all.map(|job| {
+            let name = job["job"].as_str().expect("a name").to_string();
+            (name, job["ran"].as_bool().expect("a boolean"))
+        })
+        .collect()
+    };
+    let of = |score, sales, reflect| {
+        [("sales.score", score), ("sales", sales), ("reflect", reflect)]
+            .map(|(name, ran)| (name.to_string(), ran))
+    };
+    assert_eq!(jobs(&sandbox.json(&["role", "schedule", "--dry-run"])), of(false, false, false));
+    let run = sandbox.run(&["role", "schedule", "--json"]);
+    assert_eq!(run.code, Some(1), "one of them fails: {}", run.err);
+    let first: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(jobs(&first), of(true, true, true));
+    assert_eq!(first["jobs"][0]["node_count"], 1);
+    assert!(first["jobs"][1]["error"].as_str().is_some_and(|error| error.contains("lead")));
+    let episodes = sandbox.json(&["episode", "list", "--agent", "cro"])["count"].clone();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let second = sandbox.json(&["role", "schedule", "cro"]);
+    assert_eq!(jobs(&second), of(false, false, true), "only what is due again");
+    assert_eq!(sandbox.json(&["episode", "list", "--agent", "cro"])["count"], episodes);
+    let last = sandbox.json(&["history", "kapsa/schedule/cro/reflect"]);
+    assert_eq!(last["count"], 2);
+    sandbox.fails(&["role", "schedule", "--as", "cro"], 1, "access_denied");
+}

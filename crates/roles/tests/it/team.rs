@@ -698,3 +698,30 @@ fn respond_finds_insights_by_the_words_of_a_question() {
         assert!(!system.contains("canteen"), "{system}");
     });
 }
+
+/// A job is due when it never ran and then once per interval, however many were missed; one that
+/// fails has run.
+#[test]
+fn a_scheduler_counts_from_when_a_job_ran_last() {
+    use kapsa_roles::{IntervalScheduler, Job, RunsOfProcess, Scheduler, State, Work};
+    const HOUR: i64 = 3_600_000_000;
+    let job = |work| Job { role: "cro".into(), work };
+    let missing = Work::Run { operator: "none".into(), node: None, state: State::new() };
+    let scheduler = IntervalScheduler::new(RunsOfProcess::default())
+        .every(HOUR, job(Work::Reflect))
+        .every(2 * HOUR, job(missing));
+    let scheduler: Arc<dyn Scheduler> = Arc::new(scheduler);
+    let shared = Shared { scheduler: Some(Arc::clone(&scheduler)), ..Shared::default() };
+    let runtime = RoleRuntime::new([cro().build().unwrap()], &shared).unwrap();
+    let ran = |now: i64| {
+        let runs = block_on(runtime.run_due(now)).unwrap();
+        runs.iter().map(|run| (run.job.name(), run.result.is_ok())).collect::<Vec<_>>()
+    };
+    let (reflect, none) = (("reflect".to_owned(), true), ("none".to_owned(), false));
+    assert_eq!(ran(NOW), [reflect.clone(), none.clone()]);
+    assert_eq!(ran(NOW + HOUR - 1), []);
+    assert_eq!(ran(NOW + HOUR), [reflect.clone()]);
+    assert_eq!(ran(NOW + 9 * HOUR), [reflect, none], "what was missed is done once");
+    let bare = RoleRuntime::new([cro().build().unwrap()], &Shared::default()).unwrap();
+    assert!(block_on(bare.run_due(NOW)).unwrap().is_empty());
+}

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use crate::tables::rows;
 
 #[derive(Default)]
-struct Words {
+struct VerbContext {
     adverbs: HashSet<&'static str>,
     denials: HashSet<&'static str>,
     obliged: HashSet<&'static str>,
@@ -21,9 +21,9 @@ struct Words {
     reports: HashSet<&'static str>,
 }
 
-fn words() -> &'static Words {
-    static WORDS: LazyLock<Words> = LazyLock::new(|| {
-        let mut words = Words::default();
+fn words() -> &'static VerbContext {
+    static WORDS: LazyLock<VerbContext> = LazyLock::new(|| {
+        let mut words = VerbContext::default();
         for row in rows(include_str!("../../tables/orders.txt")) {
             let mut row = row.split_whitespace();
             let class = match row.next().unwrap_or_default() {

@@ -31,7 +31,7 @@ pub struct SecretSpan {
 }
 
 /// One kind of secret.
-struct Rule {
+struct SecretRule {
     name: &'static str,
     /// What it is, for a person.
     what: &'static str,
@@ -62,99 +62,99 @@ impl Parts<'_> {
 /// The rule whose secret has a body, which its pattern does not describe.
 const PRIVATE_KEY: &str = "private_key";
 
-const RULES: &[Rule] = &[
-    Rule {
+const RULES: &[SecretRule] = &[
+    SecretRule {
         name: PRIVATE_KEY,
         what: "a private key",
         keywords: &["-----begin"],
         pattern: r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
         is_secret: |_, found| !found.windows(3).any(|part| part == b"..."),
     },
-    Rule {
+    SecretRule {
         name: "aws_access_key",
         what: "an access key of AWS",
         keywords: &["akia", "asia", "abia", "acca"],
         pattern: r"\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "github_token",
         what: "a GitHub token",
         keywords: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
         pattern: r"\b((?:gh[pousr]_[A-Za-z0-9]{36,255})|(?:github_pat_[A-Za-z0-9_]{22,255}))",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "gitlab_token",
         what: "a GitLab token",
         keywords: &["glpat-", "gldt-", "glrt-"],
         pattern: r"\b(gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,300})",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "slack_token",
         what: "a Slack token",
         keywords: &["xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
         pattern: r"\b((?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,300})",
         is_secret: has_digits,
     },
-    Rule {
+    SecretRule {
         name: "slack_webhook",
         what: "the address of a Slack webhook",
         keywords: &["hooks.slack.com"],
         pattern: r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{20,200})",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "stripe_key",
         what: "a Stripe key",
         keywords: &["sk_live_", "rk_live_"],
         pattern: r"\b([sr]k_live_[A-Za-z0-9]{10,250})",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "model_api_key",
         what: "a key of a model's interface",
         keywords: &["sk-"],
         pattern: r"\b(sk-[A-Za-z0-9_-]{20,300})",
         is_secret: |parts, found| is_varied(parts, found) && has_long_part(found),
     },
-    Rule {
+    SecretRule {
         name: "google_api_key",
         what: "a Google key",
         keywords: &["aiza"],
         pattern: r"\b(AIza[0-9A-Za-z_-]{35})",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "npm_token",
         what: "an npm token",
         keywords: &["npm_"],
         pattern: r"\b(npm_[A-Za-z0-9]{36})\b",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "pypi_token",
         what: "a PyPI token",
         keywords: &["pypi-"],
         pattern: r"\b(pypi-[A-Za-z0-9_-]{50,400})",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "hugging_face_token",
         what: "a Hugging Face token",
         keywords: &["hf_"],
         pattern: r"\b(hf_[A-Za-z0-9]{34,40})\b",
         is_secret: is_varied,
     },
-    Rule {
+    SecretRule {
         name: "json_web_token",
         what: "a signed token (JWT)",
         keywords: &["eyj"],
         pattern: r"\b(eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,})",
         is_secret: |_, found| names_algorithm(found),
     },
-    Rule {
+    SecretRule {
         name: "url_password",
         what: "a password in a URL",
         keywords: &["://"],
@@ -164,20 +164,20 @@ const RULES: &[Rule] = &[
         ),
         is_secret: |_, found| !assigned::is_placeholder(&text(found)),
     },
-    Rule {
+    SecretRule {
         name: "bearer_token",
         what: "a bearer token",
         keywords: &["bearer"],
         pattern: r#"(?i:\bbearer)[ \t]+["']?([A-Za-z0-9._~+/-]{20,4096}=*)"#,
         is_secret: |_, found| assigned::is_random(&text(found)),
     },
-    Rule {
+    SecretRule {
         name: "assigned_secret",
         what: "a value that is assigned to the name of a secret",
         keywords: &["key", "token", "secret", "passw", "passphrase", "pwd", "credential"],
         pattern: concat!(
-            r"(?P<name>[A-Za-z0-9_.-]{0,64}(?i:key|token|secret|password|passwd|passwort|passphrase",
-            r#"|pwd|credentials?))["'\]]{0,2}[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}"#,
+            r"(?P<name>[A-Za-z0-9_.-]{0,64}(?i:key|token|secret|password|passwd|passwort",
+            r#"|passphrase|pwd|credentials?))["'\]]{0,2}[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}"#,
             r#"(?P<quote>["'`]?)(?P<value>[^\s"'`]{8,512})"#,
         ),
         is_secret: |parts, _| assigned::is_secret(parts),
@@ -232,7 +232,7 @@ pub fn secrets(text: &str) -> Vec<SecretSpan> {
 }
 
 /// Where what a rule finds begins, if its keyword is here.
-fn start(rule: &Rule, text: &[u8], keyword: usize) -> usize {
+fn start(rule: &SecretRule, text: &[u8], keyword: usize) -> usize {
     if !rule.pattern.contains("(?P<name>") {
         return keyword;
     }
