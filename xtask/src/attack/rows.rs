@@ -193,6 +193,8 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("insight reflect", Anybodys, &["", "--agent {agent}"]),
     row("insight retire", Anybodys, &["{insight}", "{insight} --agent {agent}"]),
     row("insight weaken", Anybodys, &["{insight}", "{insight} --agent {agent}"]),
+    row("key init", Owners, &[""]),
+    row("key show", Owners, &[""]),
     row("log", Owners, &["", "--all", "--graph --all"]),
     row("man", Nobodys, &[""]),
     row(
