@@ -2,6 +2,7 @@
 //! attempts to make Kapsa lose an acknowledged write. Knows Kapsa as a program and as source text;
 //! links none of its crates.
 
+mod attack;
 mod bench;
 mod deny;
 mod dist;
@@ -37,6 +38,7 @@ Break
   torture [OPTION]   let many processes put, read, compact and die on one capsule
   kill [OPTION]      kill one process after the other in the middle of a write
   odd [OPTION]       call every verb with strange arguments
+  attack [OPTION]    call every verb as somebody who may read little
   powercut [OPTION]  cut the power of a mounted file system again and again
 
 Measure
@@ -50,7 +52,7 @@ Build
                      make a re-ranker for `kapsa model add`
   schema             write docs/json.md and docs/schema/ from the types of the answers
 
-VERB --help says more about recall, torture, kill, odd and powercut.";
+VERB --help says more about recall, torture, kill, odd, attack and powercut.";
 
 /// The command could not run; 1 means that a check failed.
 const COULD_NOT_RUN: u8 = 2;
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),
+        ("attack", rest) => attack::run(&repository(), rest),
         ("odd", rest) => odd::run(&repository(), rest),
         ("powercut", rest) => powercut::run(&repository(), rest),
         _ => Err(USAGE.to_owned()),

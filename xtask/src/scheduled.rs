@@ -11,7 +11,7 @@ struct Scheduled {
     call: &'static [&'static str],
 }
 
-const SCHEDULED: [Scheduled; 9] = [
+const SCHEDULED: [Scheduled; 10] = [
     Scheduled {
         name: "deny",
         about: "licences, sources, bans and advisories of dependencies",
@@ -37,6 +37,11 @@ const SCHEDULED: [Scheduled; 9] = [
         name: "odd",
         about: "20,000 strange calls",
         call: &["odd", "--calls", "20000", "--seconds", "1800"],
+    },
+    Scheduled {
+        name: "attack",
+        about: "20,000 calls by principals with little clearance",
+        call: &["attack"],
     },
     Scheduled {
         name: "powercut",

@@ -10,15 +10,15 @@ use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
-    AsOf, Coverage, Error, Holder, Listing, Models, NewRecord, NewVectors, PrincipalReader,
-    PrincipalWriter, Provenance, Reader, Record, Trust, UnlockedWriter, Unpublished, Uri,
-    WriteOptions, Writer,
+    AsOf, Coverage, Error, Holder, KeySource, Listing, Models, NewRecord, NewVectors,
+    PrincipalReader, PrincipalWriter, Provenance, Reader, Record, Trust, UnlockedWriter,
+    Unpublished, Uri, WriteOptions, Writer,
 };
 
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
 use crate::error::{CliError, Done, Result, after};
 use crate::output::{ErrorStyle, Output, error_text};
-use crate::{locate, moment, sys, typed_time};
+use crate::{locate, moment, signing_key, sys, typed_time};
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -451,6 +451,7 @@ impl App {
             clock: moment::now,
             lock_timeout: self.global.lock_timeout.unwrap_or(LOCK_TIMEOUT_DEFAULT),
             holder: holder(run),
+            signing: KeySource::AtFirstCommit(signing_key::load),
             provenance: Provenance::default()
                 .at_most(self.global.trust.map(Into::into))
                 .at_most(environment_trust()),
@@ -505,6 +506,13 @@ pub(crate) fn refuse_own_tags(app: &App, tags: &[String]) -> Result<()> {
     let own = tags.iter().find(|tag| tag.starts_with("kapsa."));
     let why = "tags that begin with `kapsa.` are the memory's own";
     own.map_or(Ok(()), |tag| refuse_field(app, &format!("tags.{tag}"), true, why))
+}
+
+/// As [`App::branch`], as far as whoever acts may know of it.
+pub(crate) fn known_branch(app: &App, capsule: &Path) -> Result<Option<String>> {
+    let Some(principal) = app.principal() else { return app.branch(capsule) };
+    let profile = Reader::open(capsule)?.clearance(principal)?;
+    branch_for(app, &profile, capsule)
 }
 
 /// As [`App::branch`], for a principal. One that may not know of branches is not placed on the

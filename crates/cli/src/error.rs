@@ -231,6 +231,7 @@ impl From<Error> for CliError {
                 .hint("choose another label, or reuse this one with --force")
                 .field("error_code", "DUPLICATE_LABEL")
                 .field("label", label),
+            Error::SigningKey(cause) => CliError::user("signing_key", message).hint(cause.hint),
             Error::AccessDenied { what, .. } => CliError::user("access_denied", message).hint(access_hint(what)),
             Error::FieldDenied { field, .. } => {
                 CliError::user("access_denied", message).hint("leave it out").field("field", field)

@@ -100,8 +100,29 @@ pub(crate) const VERIFY: &str = "\
 Examples:
   kapsa verify
   kapsa --capsule copy.kapsa verify --json
+  kapsa verify --trust $(kapsa key show)
+  kapsa verify --trust team.keys --expect-chain @backup.kapsa
 
-Exit code 2 when anything is damaged; each problem names its frame and byte offset.";
+Exit code 2 when anything is damaged; each problem names its frame and byte offset.
+
+--trust passes only if a trusted key signed the newest commit and every one since the first that \
+such a key signed; that one vouches for all before it. A file of keys holds one on each line.
+
+--expect-chain passes only if the history has the commit with this chain, which a file, a git \
+note or another capsule kept: else it was rolled back, cut or rewritten. `kapsa stats` prints the \
+newest chain.";
+
+pub(crate) const KEY: &str = "\
+Examples:
+  kapsa key init
+  kapsa key show
+  kapsa verify --trust $(kapsa key show)
+  KAPSA_SIGNING_KEY=/run/secrets/ci.key kapsa put --text \"signed by another key\"
+
+The secret key is $XDG_CONFIG_HOME/kapsa/signing.key, or in .config below the home folder, \
+readable by its owner only. KAPSA_SIGNING_KEY names another file; empty, it turns signing off. \
+Every commit of any capsule is then signed. A key that cannot be used is an error: nothing is \
+ever stored unsigned instead.";
 
 pub(crate) const DOCTOR: &str = "\
 Examples:

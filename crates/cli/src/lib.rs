@@ -42,6 +42,7 @@ pub mod schema;
 mod sealed;
 mod services;
 mod shell;
+mod signing_key;
 mod sys;
 mod typed_time;
 mod wire;

@@ -13,8 +13,9 @@ pub(crate) fn ignore_file_size_signal() {
 }
 
 /// Variables that mean something when they are empty: whose name is missing there would be taken
-/// for somebody else, so that their verbs refuse it.
-const MAY_BE_EMPTY: [&str; 3] = ["KAPSA_PRINCIPAL", "KAPSA_AGENT", "KAPSA_RUN"];
+/// for somebody else, so that their verbs refuse it; and no key is not the usual key.
+const MAY_BE_EMPTY: [&str; 4] =
+    ["KAPSA_PRINCIPAL", "KAPSA_AGENT", "KAPSA_RUN", "KAPSA_SIGNING_KEY"];
 
 /// Removes the variables of this program that are set to nothing: to most people that is "not set".
 pub(crate) fn unset_empty_variables() {

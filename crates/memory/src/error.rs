@@ -96,6 +96,9 @@ pub enum Error {
     /// A commit that several callers shared, and its failure.
     #[error(transparent)]
     Shared(std::sync::Arc<Error>),
+    /// The key that commits are to be signed with cannot be used. Nothing was committed.
+    #[error("nothing was stored: {0}")]
+    SigningKey(#[from] crate::signing::key::KeyError),
     /// An operation that a principal may not do. Says nothing of what is there.
     #[error("{principal} may not {what}")]
     AccessDenied {

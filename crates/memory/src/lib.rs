@@ -38,16 +38,18 @@ mod exchange;
 mod job;
 mod records;
 mod search;
+mod signing;
 mod tables;
 mod versions;
 mod view;
 mod write;
 
 pub use error::{Error, Result};
+pub use exchange::audit::{Anchor, CommitFault, Fault, SignatureReport};
 pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
-pub use exchange::{check, export, sync, transfer};
+pub use exchange::{audit, check, export, sync, transfer};
 pub use job::Job;
 pub use kapsa_capsule::{
     Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path, random_bits,
@@ -74,6 +76,7 @@ pub use search::reader::Reader;
 pub use search::rerank::{LOGIT, Models, RERANKED};
 pub use search::sources::{same_text, sources_under};
 pub use search::trusted::trusted;
+pub use signing::key::{KeyError, KeySource, PublicKey, SECRET_KEY_BYTES, SigningKey};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
 pub use versions::checkpoint::NewCheckpoint;
@@ -84,7 +87,7 @@ pub use versions::merge::{
 };
 pub use versions::policy::{Captured, PolicySnapshot};
 pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
-pub use versions::stats::stats;
+pub use versions::stats::{revision_count, stats};
 pub use versions::{branch, checkpoint, event, graph, history, merge, policy, replay, review};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;

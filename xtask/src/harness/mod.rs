@@ -10,6 +10,7 @@ pub(crate) mod breach;
 pub(crate) mod kapsa;
 pub(crate) mod ledger;
 pub(crate) mod liar;
+pub(crate) mod preload;
 pub(crate) mod process;
 pub(crate) mod progress;
 pub(crate) mod random;
@@ -17,6 +18,7 @@ pub(crate) mod record;
 pub(crate) mod scratch;
 pub(crate) mod session;
 pub(crate) mod sys;
+pub(crate) mod tree;
 
 /// The middle of `values`; none when there are none.
 pub(crate) fn median<T: Copy + Ord>(values: &[T]) -> Option<T> {

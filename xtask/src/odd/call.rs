@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use super::tree::{Flag, Verb};
 use crate::harness::random::Random;
+use crate::harness::tree::{Flag, Verb};
 
 /// Values that nobody expects. No path leads out of the folder of the run.
 const STRANGE: [&str; 40] = [

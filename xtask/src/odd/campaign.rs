@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::call::Call;
-use super::tree::Verb;
 use crate::harness::process::{self, Kill, Run};
 use crate::harness::progress::Progress;
 use crate::harness::random::Random;
 use crate::harness::sys;
+use crate::harness::tree::Verb;
 
 /// A call that takes longer is taken to hang.
 const LONGEST_CALL: Duration = Duration::from_secs(60);

@@ -3,7 +3,6 @@
 
 mod call;
 mod campaign;
-mod tree;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,6 +12,7 @@ use serde_json::json;
 
 use crate::harness::args::{Opt, Parsed, parse};
 use crate::harness::session::Session;
+use crate::harness::tree;
 use campaign::OddRun;
 
 const USAGE: &str = "usage: cargo xtask odd [OPTION...]
@@ -27,6 +27,9 @@ const OPTIONS: [Opt; 2] = [
     Opt::value("--seconds", "N", "600", "Time after which no further call is made"),
 ];
 
+/// A verb that is not called: it takes many seconds, in a folder of its own.
+const LEFT_OUT: &str = "tour";
+
 /// Runs the command.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String> {
     let chosen = match parse(USAGE, &OPTIONS, args)? {
@@ -39,7 +42,8 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
     let calls = chosen.number("--calls", 1..=10_000_000)?;
     let longest = Duration::from_secs(chosen.number("--seconds", 1..=1_000_000)?);
     let session = Session::begin("odd", repository, &chosen)?;
-    let verbs = tree::verbs(&session.program)?;
+    let mut verbs = tree::verbs(&session.program)?;
+    verbs.retain(|verb| verb.path != [LEFT_OUT]);
     let mut campaign = OddRun::new(&session.program, session.folder(), session.seed, &verbs)?;
     campaign.run(calls, longest)?;
     let (counts, broken) = (campaign.counts(), campaign.broken().to_vec());

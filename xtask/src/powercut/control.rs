@@ -9,7 +9,7 @@ use super::volume::{FileSystem, Volume};
 use crate::harness::kapsa::{Got, Kapsa, Put};
 use crate::harness::random::Random;
 use crate::harness::session::Session;
-use crate::harness::{binary, record, sys};
+use crate::harness::{binary, preload, record, sys};
 
 const SOURCE: &str = include_str!("../../peers/nosync.c");
 /// Every call that makes data durable.
@@ -34,7 +34,7 @@ impl NoSync {
     /// Chooses what works for this program.
     pub(super) fn prepare(folder: &Path, program: &Path) -> Result<NoSync, String> {
         let preloads = binary::is_dynamic(program).unwrap_or(false);
-        if let (true, Some(library)) = (preloads, compile(folder)) {
+        if let (true, Some(library)) = (preloads, preload::compile(folder, "nosync", SOURCE)) {
             return Ok(NoSync::Preload(library));
         }
         let traces =
@@ -73,19 +73,6 @@ impl NoSync {
             }
         }
     }
-}
-
-/// None when there is no C compiler.
-fn compile(folder: &Path) -> Option<PathBuf> {
-    let (source, library) = (folder.join("nosync.c"), folder.join("nosync.so"));
-    std::fs::write(&source, SOURCE).ok()?;
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .arg(&library)
-        .arg(&source)
-        .output()
-        .ok()?;
-    built.status.success().then_some(library)
 }
 
 /// What cuts without syncs showed.

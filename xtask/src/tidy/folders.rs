@@ -15,7 +15,9 @@ struct Folders {
 
 const FOLDERS: [Folders; 1] = [Folders {
     package: "memory",
-    low_to_high: &["records", "tables", "view", "search", "write", "versions", "exchange"],
+    low_to_high: &[
+        "records", "signing", "tables", "view", "search", "write", "versions", "exchange",
+    ],
 }];
 
 /// Imports of a higher folder that are still there, as `file → file` below `src`.

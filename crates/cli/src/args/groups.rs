@@ -57,7 +57,7 @@ const GROUPS: [VerbGroup; 7] = [
     VerbGroup {
         heading: "Care",
         verbs: &[
-            "stats", "doctor", "verify", "embed", "reembed", "model", "optimize", "compact",
+            "stats", "doctor", "verify", "key", "embed", "reembed", "model", "optimize", "compact",
             "purge", "salvage", "gc",
         ],
     },

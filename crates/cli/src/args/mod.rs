@@ -22,6 +22,7 @@ mod context;
 mod entity;
 mod fs;
 mod groups;
+mod key;
 mod knowledge;
 mod review;
 mod role;
@@ -41,6 +42,7 @@ pub(crate) use context::ContextArgs;
 pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use groups::command;
+pub(crate) use key::{KeyArgs, KeyVerb};
 pub(crate) use knowledge::{
     EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
 };
@@ -248,7 +250,11 @@ pub(crate) enum Verb {
     Stats(Stats),
     /// Check every byte, every checksum and the hash chain
     #[command(after_help = examples::VERIFY)]
-    Verify,
+    Verify(Verify),
+    /// Make and show the key that signs what this user commits
+    #[command(after_help = examples::KEY)]
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Key(KeyArgs),
     /// Diagnose a capsule and show how to fix it
     #[command(after_help = examples::DOCTOR)]
     Doctor,
@@ -526,6 +532,18 @@ pub(crate) struct Stats {
     pub(crate) count: bool,
     #[command(flatten)]
     pub(crate) when: When,
+}
+
+// It writes nothing that a level of trust could be said of: here the flag is of keys.
+#[derive(Debug, Args)]
+#[command(mut_arg("trust", |global| global.long("trust-level").hide(true)))]
+pub(crate) struct Verify {
+    /// Require signed history by this public key, or by those in a file; repeatable
+    #[arg(id = "trusted_keys", long = "trust", value_name = "KEY|FILE")]
+    pub(crate) trust: Vec<String>,
+    /// Require this chain, or that of a file or another capsule, in the history
+    #[arg(long, value_name = "HASH|@FILE")]
+    pub(crate) expect_chain: Option<String>,
 }
 
 #[derive(Debug, Args)]

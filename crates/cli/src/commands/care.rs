@@ -1,11 +1,9 @@
-//! `stats`, `verify`, `doctor`, `salvage`, `compact`, `optimize` and `purge`: the capsule as a
-//! thing to be cared for.
+//! `stats`, `doctor`, `salvage`, `compact`, `optimize` and `purge`: the capsule as a thing to be
+//! cared for.
 
 use std::path::Path;
 
-use kapsa_memory::request::{
-    Diagnosis, Level, MaintenanceReport, SalvageReport, Stats, VerifyReport,
-};
+use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats};
 use kapsa_memory::{Coverage, Reader, check, policy};
 
 use crate::app::{self, App, Status, did};
@@ -17,7 +15,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::wire::care::{
-    self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name,
+    self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, level_name,
 };
 use crate::{escape, locate};
 
@@ -103,44 +101,6 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         }
     }
     lines
-}
-
-/// `kapsa verify`.
-pub(crate) fn verify(app: &mut App) -> Result<Status> {
-    let path = app.capsule()?;
-    let mut progress = Progress::new("checking", &app.out);
-    let report = check::verify(&path, &mut |done, total| progress.set(done, total))?;
-    drop(progress);
-    if app.out.is_json() {
-        app.out.json(&VerifyOut::of(&path, &report))?;
-    } else {
-        verify_for_people(&mut app.out, &report)?;
-    }
-    Ok(if report.problems.is_empty() { Status::Done } else { Status::Unwell })
-}
-
-fn verify_for_people(out: &mut Output, report: &VerifyReport) -> Result<()> {
-    for problem in &report.problems {
-        let frame = problem.frame.map_or_else(String::new, |frame| format!("frame {frame}, "));
-        out.line(&format!("damaged: {frame}byte {}: {}", problem.offset, problem.what))?;
-    }
-    if report.torn_bytes > 0 {
-        out.line(&format!(
-            "{} after the newest commit are left from an interrupted write; harmless",
-            counted(report.torn_bytes, "byte")
-        ))?;
-    }
-    let read = [
-        counted(report.frames, "frame"),
-        counted(report.records, "record"),
-        counted(report.commits, "commit"),
-        size(report.bytes),
-    ];
-    let verdict = match report.problems.len() as u64 {
-        0 => "intact".to_string(),
-        count => counted(count, "problem"),
-    };
-    out.line(&format!("{verdict}: read {}", read.join(", ")))
 }
 
 /// `kapsa doctor`.

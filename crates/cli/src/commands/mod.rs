@@ -19,6 +19,7 @@ mod find;
 mod fs;
 mod init;
 mod insight;
+mod key;
 mod knowledge;
 mod known;
 mod merge;
@@ -36,6 +37,7 @@ mod text;
 mod tour;
 mod transfer;
 mod turn;
+mod verify;
 mod versions;
 
 use std::time::Duration;
@@ -133,7 +135,7 @@ fn name_of(verb: &Verb) -> String {
 
 fn call(app: &mut App, verb: Verb) -> Result<Status> {
     match verb {
-        Verb::Verify => return care::verify(app),
+        Verb::Verify(args) => return verify::run(app, &args),
         Verb::Doctor => return care::doctor(app),
         Verb::Replay(args) => return knowledge::replay(app, args.verb),
         Verb::Salvage(args) => return care::salvage(app, &args),
@@ -183,6 +185,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Embed(args) => embed::embed(app, &args),
         Verb::Reembed(args) => embed::reembed(app, &args),
         Verb::Model(args) => embed::model(app, args.verb),
+        Verb::Key(args) => key::run(app, args.verb),
         Verb::Stats(args) => care::stats(app, &args),
         Verb::Compact => care::compact(app),
         Verb::Optimize => care::optimize(app),

@@ -14,7 +14,7 @@ use kapsa_memory::request::{
     Why,
 };
 use kapsa_memory::tokens::first_bytes;
-use kapsa_memory::{Models, NewRecord, Reader, UnlockedWriter, stats};
+use kapsa_memory::{Models, NewRecord, Reader, UnlockedWriter, revision_count, stats};
 use serde_json::{Map, Value};
 
 use crate::app::{AnyReader, AnyWriter, App, did};
@@ -394,9 +394,10 @@ fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
 }
 
 fn info(app: &mut App, path: &Path) -> Result<()> {
-    let stats = stats(&Reader::open(path)?, false)?;
+    let reader = Reader::open(path)?;
+    let stats = stats(&reader, false)?;
     app.out.json(&InfoOut {
-        frames: stats.record_count,
+        frames: revision_count(&reader)?,
         path: &show(path),
         size_bytes: stats.size_bytes,
     })

@@ -18,7 +18,7 @@ use super::complete::{Completion, Offer};
 use super::history;
 use super::line::{self, Ended};
 use super::names::CapsuleNames;
-use crate::app::{App, Status};
+use crate::app::{App, Status, known_branch};
 use crate::error::{CliError, Place, Result};
 use crate::escape;
 
@@ -47,7 +47,7 @@ fn prompt(app: &App) -> String {
 /// The branch that lines work on; none on `main`, or where it cannot be told: the verb that needs
 /// it says why.
 fn current_branch(app: &App, capsule: &Path) -> Option<String> {
-    app.branch(capsule).unwrap_or_default()
+    known_branch(app, capsule).unwrap_or_default()
 }
 
 /// The lines of a terminal.

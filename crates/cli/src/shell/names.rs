@@ -69,14 +69,21 @@ impl CapsuleNames {
         CapsuleNames { held: held.clone() }
     }
 
+    /// Whoever acts: somebody who runs as one principal completes as no other one.
+    fn app(&self) -> Result<App> {
+        let app = App::new(self.held.clone());
+        app.check_principal()?;
+        Ok(app)
+    }
+
     fn newest(&self) -> Result<Vec<Record>> {
         let request =
             TimelineRequest { limit: SCANNED_MAX, reverse: true, ..TimelineRequest::default() };
-        Ok(App::new(self.held.clone()).reader()?.timeline(&request)?)
+        Ok(self.app()?.reader()?.timeline(&request)?)
     }
 
     fn branches(&self) -> Result<Vec<String>> {
-        let branches = branch::list(&App::new(self.held.clone()).whole_reader()?)?;
+        let branches = branch::list(&self.app()?.whole_reader()?)?;
         Ok(branches
             .into_iter()
             .filter(|branch| !branch.archived)
@@ -86,7 +93,7 @@ impl CapsuleNames {
 
     /// Labels of the checkpoints, newest first.
     fn checkpoints(&self) -> Result<Vec<String>> {
-        let checkpoints = checkpoint::list(&App::new(self.held.clone()).owner_reader()?, false)?;
+        let checkpoints = checkpoint::list(&self.app()?.owner_reader()?, false)?;
         Ok(checkpoints.into_iter().rev().map(|checkpoint| checkpoint.label).collect())
     }
 

@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use kapsa_memory::Coverage;
 use kapsa_memory::request::{
     Diagnosis, Level, MaintenanceReport, Problem, SalvageReport, Stats, VerifyReport,
 };
+use kapsa_memory::{Anchor, Coverage, SignatureReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::key::{ExpectedChainOut, SignaturesOut};
 use super::{Time, show};
 
 /// Sizes and counts of a capsule.
@@ -132,11 +133,12 @@ impl<'a> StatsOut<'a> {
     }
 }
 
-/// What a check of every byte found. With problems the exit code is 2.
+/// What a check of every byte found. With problems, without the trusted signatures or without the
+/// expected chain the exit code is 2.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Verification")]
 pub(crate) struct VerifyOut<'a> {
-    /// Whether there are no problems.
+    /// Whether there are no problems, and the history is as expected.
     ok: bool,
     /// The capsule.
     capsule_path: String,
@@ -152,6 +154,15 @@ pub(crate) struct VerifyOut<'a> {
     torn_bytes: u64,
     /// What is damaged.
     problems: Vec<ProblemOut<'a>>,
+    /// Chain of the newest commit, unless something is damaged: 64 hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chain: Option<&'a str>,
+    /// The signatures, with `--trust`, unless something is damaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signatures: Option<SignaturesOut>,
+    /// The expected chain, with `--expect-chain`, unless something is damaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_chain: Option<ExpectedChainOut>,
 }
 
 /// A damaged place.
@@ -178,7 +189,27 @@ impl<'a> VerifyOut<'a> {
             commit_count: report.commits,
             torn_bytes: report.torn_bytes,
             problems: report.problems.iter().map(ProblemOut::from).collect(),
+            chain: None,
+            signatures: None,
+            expected_chain: None,
         }
+    }
+
+    /// The same, with the newest chain.
+    pub(crate) fn with_chain(self, chain: Option<&'a str>) -> VerifyOut<'a> {
+        VerifyOut { chain, ..self }
+    }
+
+    /// The same, with what was found out about signatures.
+    pub(crate) fn with_signatures(self, report: Option<&SignatureReport>) -> VerifyOut<'a> {
+        let ok = self.ok && report.is_none_or(SignatureReport::is_trusted);
+        VerifyOut { ok, signatures: report.map(SignaturesOut::from), ..self }
+    }
+
+    /// The same, with the commit of the expected chain, where one was expected.
+    pub(crate) fn with_anchor(self, anchor: Option<Option<Anchor>>) -> VerifyOut<'a> {
+        let ok = self.ok && anchor.is_none_or(|found| found.is_some());
+        VerifyOut { ok, expected_chain: anchor.map(ExpectedChainOut::from), ..self }
     }
 }
 

@@ -17,6 +17,7 @@ use super::agent::{
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
 use super::fs::{FileOut, FilesFoundOut, FsOut, ListingOut, WrittenOut};
+use super::key::KeyOut;
 use super::knowledge::{
     CapturedOut, PoliciesOut, PolicyDiffOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut,
 };
@@ -106,6 +107,8 @@ const ANSWERS: &[(&str, Make)] = &[
     ("insight reflect", of::<ReflectedOut<'_>>),
     ("insight retire", of::<InsightOut<'_>>),
     ("insight weaken", of::<InsightOut<'_>>),
+    ("key init", of::<KeyOut<'_>>),
+    ("key show", of::<KeyOut<'_>>),
     ("log", of::<LogOut<'_>>),
     ("man", of::<ManOut<'_>>),
     ("merge", of::<MergeAnswer<'_>>),

@@ -1,6 +1,8 @@
 //! What a principal tries that is not its to do, through the command line. Each test is one kind of
 //! attempt.
 
+use std::io::{Read, Write};
+
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
@@ -373,4 +375,85 @@ fn a_principal_of_the_environment_is_not_exchanged() {
     assert_eq!(run(&["timeline", "--as", "rev"]).status.code(), Some(0), "it says the same");
     let audit = sandbox.json(&["timeline", "--kind", "audit"]);
     assert_eq!(texts(&audit, "records"), ["rev was denied: --as"]);
+}
+
+/// What ends or renames something hidden counts for nobody's scores, wherever it is stored.
+#[test]
+fn the_ends_and_other_names_of_hidden_records_move_no_score() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "gen", "=internal"]);
+    put(&sandbox, "note/press", "", "internal", "the press may know of the lantern");
+    for uri in ["note/h1", "note/h2"] {
+        put(&sandbox, uri, "hr", "internal", "a hidden ferry");
+    }
+    let score = || {
+        let found = sandbox.json(&["find", "press", "--mode", "lex", "--as", "gen"]);
+        found["hits"][0]["score"].clone()
+    };
+    let before = score();
+    assert!(before.is_number());
+    sandbox.ok(&["alias", "note/other", "note/h1"]);
+    assert_eq!(score(), before, "another name");
+    sandbox.ok(&["forget", "note/h2"]);
+    assert_eq!(score(), before, "an end");
+    sandbox.ok(&["optimize"]);
+    assert_eq!(score(), before, "in a segment");
+}
+
+/// The prompt of a shell says where lines work, which is not the owner's branch for everybody.
+#[test]
+fn a_prompt_says_nothing_of_the_owners_branch() {
+    let sandbox = capsule();
+    sandbox.ok(&["branch", "create", "secret-merger", "--switch"]);
+    let shown = |principal: &str| {
+        let (mut keys, end) = crate::terminal::open_terminal();
+        let mut command = sandbox.command();
+        let copy = || end.try_clone().expect("a copy");
+        command.args(["shell", "--as", principal]).stdin(copy()).stdout(copy()).stderr(copy());
+        command.env("XDG_STATE_HOME", sandbox.path("state")).env("TERM", "xterm");
+        let mut child = command.spawn().expect("it starts");
+        drop((command, end));
+        keys.write_all(b"exit\r").expect("it reads");
+        let mut shown = Vec::new();
+        // May be dropped: the terminal of a program that has ended cannot be read any further.
+        keys.read_to_end(&mut shown).ok();
+        assert!(child.wait().expect("it ends").success());
+        String::from_utf8_lossy(&shown).into_owned()
+    };
+    assert!(shown("gen").contains("secret-merger"), "who may read branches");
+    let prompt = shown("rev");
+    assert!(prompt.contains("kapsa workspace") && !prompt.contains("secret-merger"), "{prompt}");
+}
+
+/// A line that is completed is bound as one that is called.
+#[test]
+fn completion_offers_no_names_of_another_principal() {
+    let sandbox = capsule();
+    sandbox.ok(&[
+        "put",
+        "--domain",
+        "hr",
+        "--uri",
+        "note/secret",
+        "--run",
+        "secret",
+        "--text",
+        "x",
+    ]);
+    let offered = |principal: &str, line: &[&str]| {
+        let mut command = sandbox.command();
+        command.env("KAPSA_PRINCIPAL", principal).env("KAPSA_COMPLETE", "fish");
+        command.args(["--", "kapsa"]).args(line);
+        crate::support::Run::from(crate::support::output(command, b"")).out
+    };
+    assert!(offered("hr", &["get", "note/se"]).contains("note/secret"));
+    assert!(offered("hr", &["get", "--as", "hr", "note/se"]).contains("note/secret"));
+    for line in [
+        &["get", "note/se"][..],
+        &["get", "--as", "hr", "note/se"],
+        &["get", "--as=hr", "note/se"],
+        &["find", "x", "--as", "hr", "--run", "se"],
+    ] {
+        assert_eq!(offered("rev", line), "", "{line:?}");
+    }
 }

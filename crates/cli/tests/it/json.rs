@@ -591,6 +591,12 @@ fn meaning(to: &Checked) {
 fn care(to: &Checked) {
     to.ok(&["doctor"]);
     to.ok(&["verify"]);
+    let key = to.ok(&["key", "init"]);
+    to.ok(&["key", "show"]);
+    to.ok(&["put", "--uri", "note/signed", "--text", "signed"]);
+    let chain = to.ok(&["stats"]);
+    let key = text(&key["public_key"]);
+    to.ok(&["verify", "--trust", key, "--expect-chain", text(&chain["chain"])]);
     to.ok(&["optimize"]);
     to.ok(&["purge", "note/s", "--yes"]);
     to.fails("confirmation_required", &["purge", "note/a"], b"");

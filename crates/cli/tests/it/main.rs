@@ -18,6 +18,7 @@ mod full_disk;
 mod help;
 mod init;
 mod json;
+mod keys;
 mod knowledge;
 mod lock;
 mod meaning;

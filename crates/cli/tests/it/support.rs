@@ -56,6 +56,7 @@ impl Sandbox {
         command
             .current_dir(self.folder.path())
             .env("TMPDIR", self.folder.path())
+            .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("KAPSA_EMBED", "later");
         for name in [
             "KAPSA_CAPSULE",
@@ -73,6 +74,7 @@ impl Sandbox {
             "KAPSA_RUN_STRICT",
             "KAPSA_BRANCH",
             "KAPSA_PASSPHRASE",
+            "KAPSA_SIGNING_KEY",
             "KAPSA_MODE",
             "KAPSA_MODEL",
             "KAPSA_EMBED_URL",

@@ -125,6 +125,7 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<u64>> {
         let branches = record.system && record.kind == kinds::BRANCH;
         if record.purged
             || branches
+            || record.is_signature()
             || !record.system && view.store().is_purged(&record.uri, sequence)?
         {
             continue;

@@ -1,6 +1,7 @@
 //! What passes between a capsule and another, or a file of another kind: sync, export, import,
-//! checks and salvage.
+//! checks, audits and salvage.
 
+pub mod audit;
 pub mod check;
 pub mod export;
 pub(crate) mod salvage;

@@ -235,6 +235,10 @@ fn pull_fork(
             continue;
         }
         let body = crate::records::codec::decode(stored.sequence(), bytes)?;
+        // It signs a commit there. The one that this becomes here has its own.
+        if body.record.is_signature() {
+            continue;
+        }
         fork.take(first, body)?;
         records += 1;
     }
@@ -329,6 +333,23 @@ impl<'a> Fork<'a> {
         if there < self.parted { there } else { self.known.get(&there).copied().unwrap_or(there) }
     }
 
+    /// What stands here for the last of all up to a sequence there, which may be of a record that
+    /// did not come: one that was erased, or a signature.
+    fn until(&self, there: u64) -> u64 {
+        let before = self.known.iter().filter(|(known, _)| **known <= there);
+        match before.max_by_key(|(known, _)| **known) {
+            Some((_, &here)) if there >= self.parted => here,
+            _ => there,
+        }
+    }
+
+    /// What stands here for the first of all from a sequence there on; none when nothing from there
+    /// on has come yet.
+    fn from(&self, there: u64) -> Option<u64> {
+        let after = self.known.iter().filter(|(known, _)| **known >= there);
+        after.min_by_key(|(known, _)| **known).map(|(_, &here)| here)
+    }
+
     /// Takes one record; `first` is the sequence that the first of all will have here.
     fn take(&mut self, first: u64, body: Body) -> Result<()> {
         let there = body.record.sequence;
@@ -383,7 +404,7 @@ impl<'a> Fork<'a> {
         if let Some(last) =
             record.metadata.get("from_sequence").and_then(Value::as_u64).filter(|_| record.system)
         {
-            record.metadata.insert("from_sequence".to_string(), self.sequence(last).into());
+            record.metadata.insert("from_sequence".to_string(), self.until(last).into());
         }
     }
 
@@ -416,7 +437,7 @@ impl<'a> Fork<'a> {
                 if made.fork <= self.parted {
                     made.fork
                 } else {
-                    self.known.get(&made.fork).copied().unwrap_or(next)
+                    self.from(made.fork).unwrap_or(next)
                 },
             )
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::{Access, Classification};
+use crate::records::kinds;
 use crate::records::provenance::{Provenance, Review, Trust};
 use crate::records::record::{
     BranchId, Decision, KIND_DEFAULT, Micros, NewRecord, Origin, Record, Source,
@@ -35,6 +36,8 @@ const CONFLICTS_WITH: u8 = 36;
 /// Even: a program that does not know it must not show what it protects.
 const ACCESS: u8 = 38;
 const PROVENANCE: u8 = 39;
+/// Odd: a program that does not know it shows a record of the capsule about itself, and no memory.
+const SIGNATURE: u8 = 41;
 
 /// What a revision does to its URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +182,29 @@ pub(crate) fn encode_alias(uri: &Uri, target: &Uri, now: Micros, envelope: &Enve
     out.envelope(envelope);
     out.provenance(&envelope.provenance);
     out.0
+}
+
+/// Encodes the signature of the commit that it ends. There is no other form: whoever checks one
+/// compares the whole body.
+pub(crate) fn encode_signature(uri: &Uri, now: Micros, signature: &[u8]) -> Vec<u8> {
+    let mut out = Encoder(Vec::with_capacity(192));
+    head(&mut out, Operation::Put, true, uri, now, now);
+    out.text(KIND, kinds::SIGNATURE);
+    out.envelope(&Envelope { system: true, ..Envelope::default() });
+    out.field(SIGNATURE, signature);
+    out.0
+}
+
+/// What a body says in the field of signatures, if it has one.
+pub(crate) fn signature_in(mut body: &[u8]) -> Option<&[u8]> {
+    while let Some((&tag, after)) = body.split_first() {
+        body = after;
+        let value = take_bytes(&mut body)?;
+        if tag == SIGNATURE {
+            return Some(value);
+        }
+    }
+    None
 }
 
 fn head(

@@ -6,6 +6,8 @@ pub(crate) const BRANCH: &str = "branch";
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// Something that happened.
 pub(crate) const EVENT: &str = "event";
+/// Signs the commit that it ends. No list shows it.
+pub(crate) const SIGNATURE: &str = "signature";
 /// Something that waits for review.
 pub const PENDING: &str = "pending";
 /// Kinds of what the capsule writes about itself: shown when asked for by name.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::Access;
+use crate::records::kinds;
 use crate::records::provenance::{Provenance, Trust};
 use crate::records::uri::Uri;
 
@@ -254,7 +255,7 @@ pub struct Record {
     pub provenance: Provenance,
     /// Branch that it was written on.
     pub branch: BranchId,
-    /// Whether the capsule wrote it about itself: a branch, a checkpoint, an event.
+    /// Whether the capsule wrote it about itself: a branch, a checkpoint, an event, a signature.
     pub system: bool,
     /// Revisions of the same URI that it does not replace, ascending: they contest each other.
     pub conflicts_with: Vec<u64>,
@@ -267,6 +268,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether it is the signature of a commit.
+    pub(crate) fn is_signature(&self) -> bool {
+        self.system && self.kind == kinds::SIGNATURE
+    }
+
     /// The same as a new record without a name, to be put elsewhere.
     #[must_use]
     pub fn as_new(&self) -> NewRecord {

@@ -20,6 +20,8 @@ pub const DEFAULT_WORKSPACE: &str = "default";
 /// First part of the URIs of branches, and of checkpoints.
 const BRANCH: &str = "branch";
 const CHECKPOINT: &str = "checkpoint";
+/// First part of the URIs of signatures.
+const SIGNATURE: &str = "signature";
 /// What the names of what waits for review begin with.
 const PENDING_PREFIX: &str = "kapsa/pending/";
 
@@ -140,6 +142,11 @@ impl Uri {
         ))
     }
 
+    /// `mv2://<workspace>/signature/<sequence>`, the name of a signature by its own place.
+    pub(crate) fn signature(sequence: u64) -> Uri {
+        Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{SIGNATURE}/{sequence}"))
+    }
+
     /// `mv2://<workspace>/policy/<id>`: policies belong to no run.
     ///
     /// # Errors
@@ -191,13 +198,15 @@ impl Uri {
         Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{PENDING_PREFIX}{sequence}"))
     }
 
-    /// Whether only the capsule itself writes under this URI: its branches, checkpoints, events,
-    /// and what waits for review.
+    /// Whether only the capsule itself writes under this URI: its branches, checkpoints, events and
+    /// signatures, and what waits for review.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         let numbered = |path: &str| path.bytes().all(|b| b.is_ascii_digit());
+        let signature = self.path().strip_prefix(SIGNATURE).and_then(|at| at.strip_prefix('/'));
         self.branch_name().is_some()
             || self.checkpoint_id().is_some()
+            || signature.is_some_and(numbered)
             || self.is_pending()
             || self.in_run().is_some_and(|at| at.kind == UriType::Event && numbered(at.path))
     }
@@ -316,8 +325,8 @@ pub(crate) fn refuse_reserved(uri: &Uri) -> Result<()> {
         return Ok(());
     }
     let reason = format!(
-        "{uri} is a name that the capsule gives to its own branches, checkpoints, events and \
-         pending records"
+        "{uri} is a name that the capsule gives to its own branches, checkpoints, events, \
+         signatures and pending records"
     );
     Err(Error::InvalidOperation { reason })
 }
@@ -350,12 +359,21 @@ mod tests {
         );
         assert_eq!(Uri::branch("run/x").expect("valid").branch_name(), Some("run/x"));
         assert_eq!(Uri::checkpoint("abc").checkpoint_id(), Some("abc"));
-        for reserved in ["branch/x", "checkpoint/x", "a/b/event/3", "kapsa/pending/3"] {
+        for reserved in
+            ["branch/x", "checkpoint/x", "a/b/event/3", "kapsa/pending/3", "signature/3"]
+        {
             assert!(Uri::parse(reserved).expect("valid").is_reserved(), "{reserved}");
         }
-        for free in
-            ["branches/x", "a/b/event/x", "event/3", "a/b/artifact/3", "policy/p", "checkpoint/a/b"]
-        {
+        for free in [
+            "branches/x",
+            "a/b/event/x",
+            "event/3",
+            "a/b/artifact/3",
+            "policy/p",
+            "checkpoint/a/b",
+            "signature/mine",
+            "a/signature/3",
+        ] {
             assert!(!Uri::parse(free).expect("valid").is_reserved(), "{free}");
         }
         for odd in ["", "a/b", "..", "a b"] {

@@ -92,7 +92,7 @@ impl Indexed {
         terms.contested(!record.conflicts_with.is_empty());
         terms.provenance(&record.provenance);
         let mut access = Vec::new();
-        if !record.tombstone && record.alias.is_none() {
+        if !record.tombstone && record.alias.is_none() && !record.is_signature() {
             terms.fields(
                 &record.kind,
                 &record.label,

@@ -101,8 +101,8 @@ pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
 pub const LOG_TEXT_CHARS_MAX: usize = 1000;
 
 /// What was written on this branch and those that it left (or on all), newest first, the capsule's
-/// own records included. Of a text it has the beginning, at most [`LOG_TEXT_CHARS_MAX`]: a log may
-/// be long.
+/// own records included, but for signatures. Of a text it has the beginning, at most
+/// [`LOG_TEXT_CHARS_MAX`]: a log may be long.
 ///
 /// # Errors
 /// What the disk or a damaged file reports.
@@ -114,16 +114,19 @@ pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Reco
         view.lineage().clone()
     };
     let seqs = view.store().sequences(&lineage, Class::Both)?;
-    let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev()).take(limit);
-    let logged = |sequence| {
-        let record = view.store().record(sequence)?;
+    let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev());
+    let records = newest.map(|sequence| view.store().record(sequence));
+    let logged = |record: Result<Record>| {
+        let record = record?;
         let text = match record.text.char_indices().nth(LOG_TEXT_CHARS_MAX) {
             Some((end, _)) => record.text[..end].to_string(),
             None => record.text,
         };
         Ok(Record { text, ..record })
     };
-    newest.map(logged).collect()
+    let is_shown =
+        |record: &Result<Record>| record.as_ref().map_or(true, |record| !record.is_signature());
+    records.filter(is_shown).take(limit).map(logged).collect()
 }
 
 /// The life of a URI, oldest first: who wrote each revision, where it came from, and how it was

@@ -46,6 +46,17 @@ pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
     })
 }
 
+/// How many revisions of memories were ever written, without what the capsule writes about itself.
+///
+/// # Errors
+/// Only what the disk or a damaged file reports.
+pub fn revision_count(reader: &Reader) -> Result<u64> {
+    let store = reader.view().store();
+    let system = store.sequences(&Lineage::all(), Class::System)?;
+    let of_the_capsule: u64 = system.ranges().iter().map(|range| range.end - range.start).sum();
+    Ok(store.snapshot().commit().next_sequence - 1 - of_the_capsule)
+}
+
 /// Bytes of everything that was ever written by somebody and not erased.
 fn text_bytes(view: &View) -> Result<u64> {
     let snapshot = view.store().snapshot();

@@ -73,7 +73,7 @@ impl Guard {
 
     /// The records that the principal may know. A segment that does not say was written before
     /// there were levels: its records are everybody's. What the capsule writes about itself is the
-    /// owner's.
+    /// owner's; a tombstone and an alias say nothing, and may be those of something hidden.
     pub(super) fn known(&self, store: &Store) -> Result<&KnownRecords> {
         if let Some(known) = self.known.get() {
             return Ok(known);
@@ -95,7 +95,8 @@ impl Guard {
             known.add_without(sequences, bits, &system);
         }
         let tail = store.tail()?;
-        let may_know = |record: &Record| !record.system && self.profile.can_access(record);
+        let says = |record: &Record| !record.system && !record.tombstone && record.alias.is_none();
+        let may_know = |record: &Record| says(record) && self.profile.can_access(record);
         let known_there = |body: &Option<Body>| body.as_ref().is_some_and(|b| may_know(&b.record));
         known.add_each(tail.first_sequence, tail.bodies.iter().map(known_there));
         Ok(self.known.get_or_init(|| known))

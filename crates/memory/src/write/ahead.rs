@@ -86,17 +86,19 @@ impl NewVectors {
         })
     }
 
-    /// The vectors for the records, now that they begin at `first`; none when another model came
-    /// into force, another file took the place of this one, or the number of records is another.
+    /// The vectors for the records, now that they have their places: so many, and what the capsule
+    /// adds to their commit. None when another model came into force, another file took the place
+    /// of this one, or the number of records is another.
     ///
     /// # Errors
     /// What a damaged file reports.
     pub(super) fn place(
         mut self,
         store: &Store,
-        first: u64,
+        places: Range<u64>,
         records: u64,
     ) -> Result<Option<PlacedVectors>> {
+        let first = places.start;
         let target = Target::of(store, &self.model, true)?;
         let same =
             target.epoch == self.epoch && store.snapshot().file().generation == self.generation;
@@ -112,7 +114,7 @@ impl NewVectors {
             self.builder.cover(self.left.clone());
         }
         self.builder.renumber(self.first, first);
-        self.builder.cover(first..first + records);
+        self.builder.cover(places);
         let attachment = (self.left.is_empty() && target.stale.is_empty())
             .then(|| attachment(store, &target, &self.builder, first))
             .transpose()?

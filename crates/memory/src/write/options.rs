@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::records::ids;
 use crate::records::provenance::Provenance;
 use crate::records::record::Micros;
+use crate::signing::key::KeySource;
 
 /// How a capsule is opened for writing. The clock and the holder's name are passed in: this crate
 /// reads neither.
@@ -20,18 +21,21 @@ pub struct WriteOptions {
     pub lock_timeout: Duration,
     /// Who writes, for the message that another writer sees.
     pub holder: Holder,
+    /// The key that signs the commits; default none.
+    pub signing: KeySource,
     /// What every record says of its writer; that it is the owner unless that is changed.
     pub provenance: Provenance,
 }
 
 impl WriteOptions {
-    /// Options with this clock, no waiting and no name.
+    /// Options with this clock, no waiting, no name and no key.
     #[must_use]
     pub fn new(clock: fn() -> Micros) -> WriteOptions {
         WriteOptions {
             clock,
             lock_timeout: Duration::ZERO,
             holder: Holder::default(),
+            signing: KeySource::default(),
             provenance: Provenance::default(),
         }
     }

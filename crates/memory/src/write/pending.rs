@@ -152,6 +152,13 @@ fn put(
     }
 }
 
+/// The record with this body, which signs the commit that it ends.
+pub(crate) fn signature(sequence: u64, body: Vec<u8>) -> Entry {
+    let envelope = Envelope { system: true, ..Envelope::default() };
+    let uri = Uri::signature(sequence);
+    Entry { fresh: true, ..bare(sequence, uri, Operation::Put, body, envelope) }
+}
+
 /// A record without content.
 fn bare(sequence: u64, uri: Uri, operation: Operation, body: Vec<u8>, envelope: Envelope) -> Entry {
     let decoded = codec::decode(sequence, &body).expect("just encoded");

@@ -1,13 +1,13 @@
 //! A write and its life: opened, filled, prepared, published. One commit, durable when it is
 //! published.
 //!
-//! check → name (`pending`) → encode (`codec`) → append → index when the tail is full
-//! (`index_batch`) → commit (one sync). Nothing is on the disk until [`Unpublished::publish`]; what
-//! is dropped before was never there.
+//! check → name (`pending`) → encode (`codec`) → sign (`signing`) → append → index when the tail is
+//! full (`index_batch`) → commit (one sync). Nothing is on the disk until
+//! [`Unpublished::publish`]; what is dropped before was never there.
 
 use std::collections::HashMap;
 
-use kapsa_capsule::SegmentDraft;
+use kapsa_capsule::{CommitInfo, SegmentDraft};
 
 use super::ahead::{NewVectors, PlacedVectors};
 use super::gather::{add_derived, detached};
@@ -23,6 +23,7 @@ use crate::records::provenance::Trust;
 use crate::records::record::{Micros, NewRecord};
 use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
+use crate::signing::commit::{CommitPlace, ToSign};
 use crate::tables::segments::merge;
 use crate::view::View;
 use crate::write::index_batch::{Entry, index_batch};
@@ -200,10 +201,11 @@ impl<'w> Transaction<'w> {
         self.pending.extend(pending);
     }
 
-    /// Gives each record its place and encodes it.
+    /// Gives each record its place and encodes it; a writer with a key adds their signature.
     ///
     /// # Errors
-    /// `InvalidOperation` when the branch is archived; what the disk or a damaged file reports.
+    /// `InvalidOperation` when the branch is archived; `SigningKey` when the key cannot be used;
+    /// what the disk or a damaged file reports.
     pub fn prepare(mut self) -> Result<Unpublished<'w>> {
         if self.writer.is_archived {
             let own = self.writer.branch_id();
@@ -237,6 +239,7 @@ impl<'w> Transaction<'w> {
             change,
         };
         unpublished.puts = unpublished.entries.iter().zip(changes).map(put).collect();
+        unpublished.sign(&snapshot.commit())?;
         Ok(unpublished)
     }
 
@@ -258,7 +261,8 @@ impl<'w> Transaction<'w> {
 #[must_use = "nothing is written before it is published"]
 pub struct Unpublished<'w> {
     writer: &'w mut Writer,
-    pub(super) entries: Vec<Entry>,
+    /// What was added; then the signature, when there is one.
+    entries: Vec<Entry>,
     puts: Vec<Put>,
     now: Micros,
     tail_max: u64,
@@ -275,6 +279,30 @@ impl Unpublished<'_> {
     #[must_use]
     pub fn puts(&self) -> &[Put] {
         &self.puts
+    }
+
+    /// The records that were added, without their signature.
+    pub(super) fn added(&self) -> &[Entry] {
+        &self.entries[..self.puts.len()]
+    }
+
+    /// Ends the records with a signature of the commit that they are to be, when the writer has a
+    /// key. Nobody else commits in between: the lock is held.
+    fn sign(&mut self, before: &CommitInfo) -> Result<()> {
+        let Some(key) = self.writer.options.signing.key()? else { return Ok(()) };
+        let mut to_sign = ToSign::new(CommitPlace {
+            chain_before: before.chain,
+            number: before.number + 1,
+            time_us: self.now,
+            first_sequence: before.next_sequence,
+            records: self.entries.len() as u64 + 1,
+        });
+        for entry in &self.entries {
+            to_sign.record(blake3::hash(&entry.body).as_bytes());
+        }
+        let sequence = before.next_sequence + self.entries.len() as u64;
+        self.entries.push(pending::signature(sequence, to_sign.sign(key)));
+        Ok(())
     }
 
     /// Writes everything in one commit with one sync, durable when this returns.
@@ -295,13 +323,14 @@ impl Unpublished<'_> {
         let Some(first) = self.entries.first().map(|entry| entry.sequence) else {
             return Ok((self.publish()?, true));
         };
-        let records = self.entries.len() as u64;
+        let (records, end) = (self.puts.len() as u64, first + self.entries.len() as u64);
+        let store = self.writer.view()?.store();
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
         // What is kept for review gets its vectors when it is let in.
         let is_held = self.puts.iter().any(|put| put.change == Change::Held);
         let placed = match is_held {
             true => None,
-            false => vectors.place(self.writer.view()?.store(), first, records).ok().flatten(),
+            false => vectors.place(store, first..end, records).ok().flatten(),
         };
         let is_placed = placed.is_some();
         Ok((self.publish_with(placed)?, is_placed))

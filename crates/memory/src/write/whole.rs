@@ -13,8 +13,10 @@ pub(crate) fn write(writer: &mut Writer, all: Vec<Pending>) -> Result<Vec<Record
     let mut transaction = writer.transaction();
     transaction.add(all);
     let unpublished = transaction.prepare()?;
-    let entries = unpublished.entries.iter();
-    let read = entries.map(|entry| Ok(codec::decode(entry.sequence, &entry.body)?.record));
+    let read = unpublished
+        .added()
+        .iter()
+        .map(|entry| Ok(codec::decode(entry.sequence, &entry.body)?.record));
     let records = read.collect::<Result<Vec<_>>>()?;
     unpublished.publish()?;
     Ok(records)

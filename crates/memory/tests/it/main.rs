@@ -18,6 +18,7 @@ mod review;
 mod revisions;
 mod search;
 mod shared;
+mod signing;
 mod sync;
 mod transfer;
 mod versions;

@@ -1,41 +1,40 @@
-//! What can be typed, as the program's own help has it.
+//! What can be typed, as the program's own help has it. Knows nothing of what is typed then.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Verbs that are not called: they take minutes, or call others.
-const LEFT_OUT: [&str; 2] = ["help", "tour"];
+/// The verb that describes the others.
+const HELP: &str = "help";
 
 /// A verb that does something, and what it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Verb {
+pub(crate) struct Verb {
     /// Its words.
-    pub(super) path: Vec<String>,
-    pub(super) flags: Vec<Flag>,
+    pub(crate) path: Vec<String>,
+    pub(crate) flags: Vec<Flag>,
     /// Arguments without a name.
-    pub(super) arguments: usize,
+    pub(crate) arguments: usize,
 }
 
 /// An option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Flag {
-    pub(super) name: String,
+pub(crate) struct Flag {
+    pub(crate) name: String,
     /// What its value is called; none for a switch.
-    pub(super) value: Option<String>,
+    pub(crate) value: Option<String>,
 }
 
 /// All verbs of the program.
-pub(super) fn verbs(program: &Path) -> Result<Vec<Verb>, String> {
+pub(crate) fn verbs(program: &Path) -> Result<Vec<Verb>, String> {
     let mut verbs = Vec::new();
     let mut left = vec![Vec::new()];
     while let Some(path) = left.pop() {
         let text = help(program, &path)?;
         let below = commands(&text);
-        if below.is_empty() {
-            verbs.push(verb(path, &text));
-            continue;
+        if below.is_empty() || is_verb_itself(&path, &text) {
+            verbs.push(verb(path.clone(), &text));
         }
-        for name in below.into_iter().filter(|name| !LEFT_OUT.contains(&name.as_str())) {
+        for name in below.into_iter().filter(|name| name != HELP) {
             left.push(path.iter().cloned().chain([name]).collect());
         }
     }
@@ -55,6 +54,11 @@ fn help(program: &Path, path: &[String]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Whether a group of verbs does something when none of them is named.
+fn is_verb_itself(path: &[String], help: &str) -> bool {
+    !path.is_empty() && usage(help).ends_with("COMMAND]")
+}
+
 /// The part of the line that begins with `Usage:`.
 fn usage(help: &str) -> &str {
     help.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default()
@@ -70,12 +74,15 @@ fn commands(help: &str) -> Vec<String> {
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
         (is_name && !name.starts_with('-') && !about.trim().is_empty()).then(|| name.to_string())
     };
-    help.lines().filter_map(named).collect()
+    // Tables that explain something come after the options.
+    let listed = help.lines().take_while(|line| !line.to_lowercase().ends_with("options:"));
+    listed.filter_map(named).collect()
 }
 
 fn verb(path: Vec<String>, help: &str) -> Verb {
     let words = usage(help).split_whitespace().skip(1 + path.len());
-    let arguments = words.filter(|word| *word != "[OPTIONS]" && word.starts_with(['<', '[']));
+    let arguments = words
+        .filter(|word| !["[OPTIONS]", "[COMMAND]"].contains(word) && word.starts_with(['<', '[']));
     Verb { arguments: arguments.count(), flags: help.lines().filter_map(flag).collect(), path }
 }
 
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn help_is_read() {
-        let top = "Usage: kapsa [OPTIONS] [COMMAND]\n\nRemember:\n  put   Store text\n  fact  Facts\n\nOptions:\n  -h, --help  Print";
+        let top = "Usage: kapsa [OPTIONS] [COMMAND]\n\nRemember:\n  put   Store text\n  fact  Facts\n\nOptions:\n  -h, --help  Print\n\n  new  A table";
         assert_eq!(commands(top), ["put", "fact"]);
         let leaf = "Usage: kapsa fact add [OPTIONS] --agent <A> <TEXT>...\n\nOptions:\n  -k, --limit <N>  At most\n      --all\n          \
             All\n\n          - now: at once\n";
