@@ -23,8 +23,14 @@ pub(super) const GAPS: Allowed = Allowed {
 };
 
 /// All of them.
-pub(super) const ALLOWED: [&Allowed; 4] = [
+pub(super) const ALLOWED: [&Allowed; 5] = [
     &GAPS,
+    &Allowed {
+        name: "moment by number",
+        reason: "docs/access.md does not promise that sequences have no gaps: the same number names \
+                 another moment where more was written before it",
+        explains: is_moment_by_number,
+    },
     &Allowed {
         name: "taken name",
         reason: "docs/access.md: a name that is refused for a new record belongs to something hidden",
@@ -51,6 +57,17 @@ pub(super) fn explained(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> Option<&
 /// The sides whose secrets the attempt names.
 fn named(attempt: &Attempt<'_>) -> [bool; 3] {
     Side::ALL.map(|side| side.words().any(|word| attempt.names(&word)))
+}
+
+/// Somebody reads as of a number that does not stand for the same record in all three.
+fn is_moment_by_number(attempt: &Attempt<'_>, _: &[Reply; 3]) -> bool {
+    let words: Vec<OsString> = attempt.words(Side::Hidden).collect();
+    let is_number = |word: &OsString| {
+        let text = word.to_string_lossy();
+        let digits = text.strip_prefix('#').unwrap_or(&text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    words.windows(2).any(|pair| pair[0] == *"--as-of" && is_number(&pair[1]))
 }
 
 /// Somebody writes under a name that one capsule has given to something hidden, and is refused

@@ -7,7 +7,8 @@ use std::process::Output;
 use super::build::Sequences;
 
 /// What stands before a sequence in an answer.
-const BEFORE: [&str; 5] = ["#", "\"sequence\":", "sequence ", "no record ", "kapsa/pending/"];
+const BEFORE: [&str; 6] =
+    ["#", "\"sequence\":", "\"last_sequence\":", "sequence ", "no record ", "kapsa/pending/"];
 /// What a name begins with that the program drew, and how many digits of base 16 follow.
 const DRAWN: [&str; 3] = ["f_", "ep_", "ins_"];
 const DRAWN_DIGITS: usize = 16;
@@ -54,9 +55,16 @@ impl Reply {
     /// The code of the error that it ended with, in JSON or not.
     pub(super) fn is_denied(&self) -> bool {
         self.code == Some(1)
-            && ["access_denied", "may not", "uri_not_found", "not found", "no such"]
-                .iter()
-                .any(|word| self.err.contains(word))
+            && [
+                "access_denied",
+                "may not",
+                "uri_not_found",
+                "not found",
+                "no such",
+                "nothing is remembered",
+            ]
+            .iter()
+            .any(|word| self.err.contains(word))
     }
 
     /// What differs from another answer, in short.

@@ -267,6 +267,7 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("role reflect", Owners, &["{agent}"]),
     row("role respond", Owners, &["{agent} {text}"]),
     row("role run", Owners, &["{agent} node --state state.json"]),
+    row("role schedule", Owners, &["", "{agent}", "--dry-run"]),
     row("role show", Owners, &["{agent}"]),
     row("run archive", Owners, &["--run {run}"]),
     row("run config", Owners, &[""]),

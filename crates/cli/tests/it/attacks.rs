@@ -457,3 +457,17 @@ fn completion_offers_no_names_of_another_principal() {
         assert_eq!(offered("rev", line), "", "{line:?}");
     }
 }
+
+/// The tags that the memory keeps for itself hold sequences, which count what is hidden.
+#[test]
+fn values_of_the_memorys_own_tags_are_not_suggested() {
+    let sandbox = capsule();
+    sandbox.ok(&["fact", "add", "Acme pays late", "--id", "f1", "--classification", "public"]);
+    sandbox.ok(&["fact", "add", "Acme pays on time now", "--id", "f1"]);
+    for principal in [&["--as", "rev"][..], &[]] {
+        let asked = ["find", "acme", "--tag", "kapsa.place=1"];
+        let found = sandbox.json(&[&asked[..], principal].concat());
+        let warning = found["warnings"][0]["message"].as_str().expect("it warns").to_string();
+        assert!(!warning.contains("there"), "{warning}");
+    }
+}

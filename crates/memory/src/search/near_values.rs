@@ -15,6 +15,9 @@ use crate::view::visibility::list_exact;
 /// Most values that are named in place of an unknown one.
 const NEAR_MAX: usize = 3;
 
+/// What the names of the capsule's own tags begin with.
+const OWN_TAGS: &str = "kapsa.";
+
 /// The values of a filter that no visible record has.
 pub(crate) fn unknown_values(view: &View, filter: &Filter) -> Result<Vec<UnknownValue>> {
     let mut unknown = Vec::new();
@@ -38,6 +41,10 @@ pub(crate) fn is_known(view: &View, term: String) -> Result<bool> {
 }
 
 fn near(view: &View, value: FilterValue<'_>) -> Result<Vec<String>> {
+    // The values of the capsule's own tags are places in its order, which are nobody's to compare.
+    if value.name.is_some_and(|name| name.starts_with(OWN_TAGS)) {
+        return Ok(Vec::new());
+    }
     let beginning = match value.name {
         Some(name) if !value.value.is_empty() => format!("tag:{name}="),
         _ => format!("{}:", value.field),
@@ -51,7 +58,7 @@ fn near(view: &View, value: FilterValue<'_>) -> Result<Vec<String>> {
     let mut others: Vec<(usize, String)> = Vec::new();
     for other in terms.iter().filter_map(|term| term.strip_prefix(all)) {
         // The capsule's own tags, and other tags with their values.
-        let is_name = all != "tag:" || !other.contains('=') && !other.starts_with("kapsa.");
+        let is_name = all != "tag:" || !other.contains('=') && !other.starts_with(OWN_TAGS);
         let distance = likeness(sought, other).filter(|_| is_name);
         others.extend(distance.map(|distance| (distance, other.to_string())));
     }
