@@ -124,7 +124,7 @@ pub enum KeySource {
     #[default]
     Unsigned,
     /// With this key.
-    Key(SigningKey),
+    Key(Box<SigningKey>),
     /// With what this gives, which is called before the first commit; none: commits are not
     /// signed. When it fails, nothing is committed.
     AtFirstCommit(fn() -> Result<Option<SigningKey>, KeyError>),
@@ -134,7 +134,7 @@ impl KeySource {
     /// The key; looked for once.
     pub(crate) fn key(&mut self) -> Result<Option<&SigningKey>, KeyError> {
         if let KeySource::AtFirstCommit(find) = self {
-            *self = find()?.map_or(KeySource::Unsigned, KeySource::Key);
+            *self = find()?.map_or(KeySource::Unsigned, |key| KeySource::Key(Box::new(key)));
         }
         Ok(match self {
             KeySource::Key(key) => Some(key),

@@ -23,7 +23,7 @@ fn trusted() -> [PublicKey; 1] {
 }
 
 fn options(key: Option<SigningKey>) -> WriteOptions {
-    let signing = key.map_or(KeySource::Unsigned, KeySource::Key);
+    let signing = key.map_or(KeySource::Unsigned, |key| KeySource::Key(Box::new(key)));
     WriteOptions { signing, ..WriteOptions::new(clock) }
 }
 
