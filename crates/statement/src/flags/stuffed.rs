@@ -14,6 +14,13 @@ const WORDS_MIN: usize = 12;
 /// How often a content word occurs at least to count as repeated.
 const USES_MIN: usize = 3;
 
+/// The same where there are hardly any words but content words: less than one in
+/// [`BARE_SHARE`]. A list of keywords repeats each less often than a sentence would.
+const USES_BARE_MIN: usize = 2;
+
+/// A text has fewer function words than one in so many when it is a list of keywords.
+const BARE_SHARE: usize = 4;
+
 /// How many of the most repeated content words are the "same few".
 const FEW: usize = 5;
 
@@ -42,11 +49,12 @@ pub(super) fn stuffed(folded: &str) -> Option<String> {
     if words.len() * 5 < all * 4 {
         return None;
     }
-    repeated_words(&words).or_else(|| sentences(folded))
+    let is_line = !folded.trim().contains('\n');
+    repeated_words(&words, is_line).or_else(|| sentences(folded))
 }
 
 /// More than a third of all words are repetitions of the same few content words.
-fn repeated_words(words: &[&str]) -> Option<String> {
+fn repeated_words(words: &[&str], is_line: bool) -> Option<String> {
     if words.len() < WORDS_MIN {
         return None;
     }
@@ -54,15 +62,20 @@ fn repeated_words(words: &[&str]) -> Option<String> {
     for word in words.iter().filter(|word| word.len() > 2) {
         *uses.entry(word).or_default() += 1;
     }
+    // Lists of commands have few function words as well, and stand in lines.
+    let functions = words.iter().filter(|word| is_stop(word)).count();
+    let bare = is_line && functions * BARE_SHARE < words.len();
+    let uses_min = if bare { USES_BARE_MIN } else { USES_MIN };
     let mut often: Vec<(usize, &str)> = uses
         .into_iter()
-        .filter(|(word, uses)| *uses >= USES_MIN && !is_stop(word))
+        .filter(|(word, uses)| *uses >= uses_min && !is_stop(word))
         .map(|(word, uses)| (uses, word))
         .collect();
     often.sort_unstable_by(|a, b| b.cmp(a));
     often.truncate(FEW);
     let repetitions: usize = often.iter().map(|(uses, _)| uses - 1).sum();
-    (repetitions * 3 > words.len())
+    let is_stuffed = repetitions * 3 > words.len() || bare && repetitions * 3 >= words.len();
+    is_stuffed
         .then(|| format!("{repetitions} of {} words repeat the same {}", words.len(), often.len()))
 }
 

@@ -125,6 +125,11 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     // Stuffing.
     (
         "stuffed",
+        "ferry times harbour ferry today quay fare ferry times boat harbour today what is quay \
+         fare ferry all at sea",
+    ),
+    (
+        "stuffed",
         "parking permit office parking permit office parking permit office parking permit \
          office parking permit OFFICIAL: see http://permit.example",
     ),

@@ -74,6 +74,7 @@ pub(super) const ORDINARY: &[&str] = &[
     "Call \u{202a}+49 30 1234567\u{202c} tomorrow.",
     "क्\u{200d}ष and র\u{200d}্য are ligatures.",
     // Secrets that are none.
+    "milk, bread, butter, eggs, flour, salt, pepper, rice, beans, coffee, tea, milk powder",
     "\u{1b}[1;31merror\u{1b}[0m: the build failed",
     "commit 4f2a9c1be07d3358a6e1f0c2d4b5968770aabbcc fixes the parser",
     "The id is 7d9f3c52-1b7e-4f0a-9c3d-2e6a8b104f77.",
