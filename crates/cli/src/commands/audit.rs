@@ -4,19 +4,27 @@
 //! denied to.
 
 use kapsa_memory::access::{Access, Classification};
-use kapsa_memory::{NewRecord, Reader, Uri};
+use kapsa_memory::{NewRecord, Reader, Uri, Writer, kinds};
 use serde_json::Map;
 
 use super::EVENT_PATIENCE;
 use crate::app::App;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// Kind of these records.
 const KIND: &str = "audit";
 
+/// Name of the note that is kept of look-ups of what is not there.
+const ABSENT: &str = "access/_/absent";
+
+/// Whether an error says that nothing is there.
+pub(super) fn is_missing(error: &CliError) -> bool {
+    matches!(error.code, "uri_not_found" | "fact_not_found" | "file_not_found")
+}
+
 /// Whether an error says that nothing is there while something is hidden.
 pub(super) fn is_hidden(app: &App, error: &CliError, asked: Option<&str>) -> bool {
-    if !matches!(error.code, "uri_not_found" | "fact_not_found" | "file_not_found") {
+    if !is_missing(error) {
         return false;
     }
     // A capsule that cannot be read is what the caller was told of already; there is nothing to
@@ -48,10 +56,31 @@ pub(super) fn denied(app: &App, principal: &str, what: &str, asked: Option<&str>
         access: Some(Access::level(Classification::Restricted)),
         ..NewRecord::text(format!("{principal} was denied: {what}{on}"))
     };
+    // A report that it could not be recorded would reveal that it was a denial.
+    drop(writer(app).and_then(|mut writer| Ok(writer.put(record)?)));
+}
+
+/// Leaves of what is not there the trace that a denial leaves, which nobody is shown: one commit,
+/// after the same wait. So neither the time nor the sequences distinguish the two.
+pub(super) fn absent(app: &App) {
+    let note = || -> Result<()> {
+        let record = NewRecord {
+            uri: Some(Uri::parse(ABSENT)?),
+            kind: kinds::ACCESS.to_string(),
+            ..NewRecord::text("somebody looked for what is not there")
+        };
+        let mut writer = writer(app)?;
+        let mut transaction = writer.transaction();
+        transaction.note(record)?;
+        transaction.commit()?;
+        Ok(())
+    };
+    // As above.
+    drop(note());
+}
+
+fn writer(app: &App) -> Result<Writer> {
     let mut options = app.write_options(None);
     options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);
-    let put =
-        app.capsule().and_then(|path| Ok(kapsa_memory::Writer::open(&path, options)?.put(record)?));
-    // A report that it could not be recorded would reveal that it was a denial.
-    drop(put);
+    Ok(Writer::open(&app.capsule()?, options)?)
 }

@@ -99,10 +99,12 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         _ => None,
     };
     let done = call(app, verb).map_err(|error| without_holder(app, error));
-    if let Err(error) = &done
-        && (error.code == "access_denied" || audit::is_hidden(app, error, asked.as_deref()))
-    {
-        audit::denied(app, &principal, what, asked.as_deref());
+    if let Err(error) = &done {
+        if error.code == "access_denied" || audit::is_hidden(app, error, asked.as_deref()) {
+            audit::denied(app, &principal, what, asked.as_deref());
+        } else if audit::is_missing(error) && asked.is_some() {
+            audit::absent(app);
+        }
     }
     done
 }

@@ -471,3 +471,26 @@ fn values_of_the_memorys_own_tags_are_not_suggested() {
         assert!(!warning.contains("there"), "{warning}");
     }
 }
+
+/// What a principal asks for and does not get leaves the same trace in the sequences, whether it is
+/// hidden or was never there.
+#[test]
+fn the_sequences_do_not_say_what_is_hidden() {
+    let sandbox = capsule();
+    let put = || {
+        let to = ["--domain", "revenue", "--as", "rev", "--text", "mine"];
+        let put = sandbox.json(&[&["put"][..], &to].concat());
+        put["sequence"].as_u64().expect("a sequence")
+    };
+    let used = |call: &[&str]| {
+        let before = put();
+        assert!(sandbox.run(&[call, &["--as", "rev"]].concat()).code == Some(1), "{call:?}");
+        put() - before
+    };
+    for verb in ["get", "history", "forget"] {
+        let (hidden, absent) = (used(&[verb, "note/confidential"]), used(&[verb, "note/none"]));
+        assert_eq!(hidden, absent, "{verb}");
+    }
+    let audit = sandbox.json(&["timeline", "--kind", "audit"]);
+    assert_eq!(audit["count"], 3, "what is absent is not a denial: {audit}");
+}
