@@ -43,16 +43,18 @@ fn brought(item: &PendingRecord) -> Option<Fact> {
     record.metadata.clone_from(&item.brought.metadata);
     let fact = records::fact(&record)?;
     Some(Fact {
-        superseded_by: None,
-        contested_with: Vec::new(),
-        evidence: Vec::new(),
-        evidence_count: 1,
-        interruptions: Vec::new(),
-        interrupted_by: Vec::new(),
-        pending: None,
-        pending_with: Vec::new(),
-        coexists: false,
-        decision: None,
-        ..fact
+        entity: fact.entity,
+        attribute: fact.attribute,
+        domain: fact.domain,
+        tags: fact.tags,
+        confidence: fact.confidence,
+        importance: fact.importance,
+        classification: fact.classification,
+        named: fact.named,
+        source: fact.source,
+        valid_from: fact.valid_from,
+        valid_to: fact.valid_to,
+        supersedes: fact.supersedes,
+        ..Fact::new(fact.id, fact.content, fact.created_at)
     })
 }

@@ -470,7 +470,9 @@ fn trusted(reader: Reader, global: &Global) -> Reader {
 /// How far what this program writes is trusted, where that was said by who started it: a flag does
 /// not raise it.
 fn environment_trust() -> Option<Trust> {
-    Trust::named(&std::env::var("KAPSA_TRUST").ok()?)
+    let named = std::env::var_os("KAPSA_TRUST").filter(|named| !named.is_empty())?;
+    // What is not a trust is the lowest one: a mistake opens nothing.
+    Some(named.to_str().and_then(Trust::named).unwrap_or(Trust::ALL[0]))
 }
 
 /// Who runs this program, where that was said by who started it.

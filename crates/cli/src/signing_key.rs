@@ -96,9 +96,14 @@ fn read(path: &Path) -> Result<Option<SigningKey>, KeyError> {
         return unusable(&format!("is open to others (mode {:o})", mode & 0o777), &hint);
     }
     let mut text = String::new();
-    // May be dropped: what cannot be read as text is not a key, and is reported as that.
-    let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok();
-    match read.and_then(|_| SigningKey::parse(&text)) {
+    match file.take(FILE_BYTES_MAX).read_to_string(&mut text) {
+        // What is not text is not a key either.
+        Err(error) if error.kind() != ErrorKind::InvalidData => {
+            return unusable(&format!("cannot be read: {error}"), "make it readable");
+        }
+        Ok(_) | Err(_) => {}
+    }
+    match SigningKey::parse(&text) {
         Some(key) => Ok(Some(key)),
         None => {
             unusable("is damaged", "restore it from a copy, or move it away and run kapsa key init")

@@ -47,7 +47,8 @@ pub(crate) use knowledge::{
     EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
 };
 pub(crate) use review::{
-    ReviewArgs, ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb, TrustLevel,
+    REVIEW_LIMIT_DEFAULT, ReviewArgs, ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb,
+    TrustLevel,
 };
 pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleSchedule, RoleVerb};
 pub(crate) use run::{

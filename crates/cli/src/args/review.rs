@@ -55,7 +55,7 @@ pub(crate) enum ReviewVerb {
 }
 
 /// Records that are listed by default.
-const REVIEW_LIMIT_DEFAULT: usize = 50;
+pub(crate) const REVIEW_LIMIT_DEFAULT: usize = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReviewDecide {

@@ -4,7 +4,7 @@ use kapsa_memory::review::{self, PendingRecord};
 use kapsa_memory::{Admission, Error, Reader, ReviewRule, ReviewScope, Trust, Uri};
 
 use crate::app::{App, did};
-use crate::args::{ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb};
+use crate::args::{REVIEW_LIMIT_DEFAULT, ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb};
 use crate::commands::embed::New;
 use crate::editor;
 use crate::error::{CliError, Done, Result};
@@ -13,13 +13,10 @@ use crate::render;
 use crate::wire;
 use crate::wire::review::{DecidedOut, PendingRecordOut, PendingRecordsOut, RulesOut, kind_of};
 
-/// Records that are listed where no limit is given.
-const LISTED: usize = 50;
-
 /// `kapsa review`.
 pub(crate) fn run(app: &mut App, verb: Option<ReviewVerb>) -> Result<()> {
     match verb {
-        None => list(app, LISTED),
+        None => list(app, REVIEW_LIMIT_DEFAULT),
         Some(ReviewVerb::List { limit }) => list(app, limit),
         Some(ReviewVerb::Show { id }) => show(app, &id),
         Some(ReviewVerb::Accept(args)) => accept(app, &args),
@@ -99,8 +96,11 @@ fn line(app: &mut App, item: &PendingRecord) -> Result<()> {
 fn show(app: &mut App, id: &str) -> Result<()> {
     let reader = app.owner_reader()?;
     let item = item(&reader, id)?;
-    let there = item.brought.uri.as_ref().and_then(|uri| reader.get(uri).ok());
-    let there = there.map(|record| record.text);
+    let there = match item.brought.uri.as_ref().map(|uri| reader.get(uri)) {
+        Some(Ok(record)) => Some(record.text),
+        None | Some(Err(Error::UriNotFound { .. })) => None,
+        Some(Err(error)) => return Err(error.into()),
+    };
     if app.out.is_json() {
         return app.out.json(&PendingRecordOut::from(&item).replacing(there));
     }

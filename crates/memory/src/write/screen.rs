@@ -25,6 +25,8 @@ const FLOOD_COPIES_MAX: usize = 16;
 const FLOOD_SPAN: Micros = 24 * 3600 * 1_000_000;
 /// Fewest different words of a text that can be a near copy: shorter ones are alike by themselves.
 const FLOOD_WORDS_MIN: usize = 5;
+/// Words of a text that are compared: its first ones.
+const FLOOD_WORDS_MAX: usize = 512;
 /// Share of their words that near copies have in common.
 const FLOOD_LIKENESS_MIN: f64 = 0.8;
 /// Texts in the metadata of one record that are looked at.
@@ -178,7 +180,7 @@ fn by_term(provenance: &Provenance) -> String {
 
 fn words(text: &str) -> HashSet<String> {
     let parts = text.split(|c: char| !c.is_alphanumeric());
-    parts.filter(|word| !word.is_empty()).take(512).map(str::to_lowercase).collect()
+    parts.filter(|word| !word.is_empty()).take(FLOOD_WORDS_MAX).map(str::to_lowercase).collect()
 }
 
 fn alike(a: &HashSet<String>, b: &HashSet<String>) -> bool {
