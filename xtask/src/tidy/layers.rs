@@ -26,11 +26,12 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 15] = [
+const LAYERS: [Layer; 16] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
-    Layer { name: "statement", uses: &[], kind: Kind::Library },
+    Layer { name: "redact", uses: &[], kind: Kind::Library },
+    Layer { name: "statement", uses: &["redact"], kind: Kind::Library },
     Layer { name: "http", uses: &["model"], kind: Kind::Library },
     Layer { name: "embed", uses: &["model"], kind: Kind::Library },
     Layer {
@@ -51,6 +52,7 @@ const EVERY_LIBRARY: &[&str] = &[
     "capsule",
     "index",
     "model",
+    "redact",
     "statement",
     "http",
     "embed",
@@ -63,6 +65,7 @@ const EVERYTHING: &[&str] = &[
     "capsule",
     "index",
     "model",
+    "redact",
     "statement",
     "http",
     "embed",
@@ -102,6 +105,7 @@ const CONFINED: [Confined; 15] = [
 ];
 const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "model",
+    "redact",
     "http",
     "embed",
     "memory",
