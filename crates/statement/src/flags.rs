@@ -92,8 +92,10 @@ impl FlagKind {
 pub fn flags(text: &str) -> Vec<Flag> {
     let examined = beginning(text, EXAMINED_BYTES_MAX);
     let folded = fold::fold(examined);
-    let mut secrets = secret::secrets(examined);
-    if secrets.is_empty()
+    let is_mentioned = secret::is_mentioned(&folded.text);
+    let mut secrets = if is_mentioned { secret::secrets(examined) } else { Vec::new() };
+    if is_mentioned
+        && secrets.is_empty()
         && let Some(visible) = &folded.visible
     {
         secrets = secret::secrets(visible);

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use memchr::memmem;
 use regex_automata::meta::Regex;
 use regex_automata::util::captures::Captures;
 use regex_automata::{Anchored, Input};
@@ -203,6 +204,12 @@ static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| {
         patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
     }
 });
+
+/// Whether a folded text has a keyword of a secret: without building what seeks them in long ones.
+pub(super) fn is_mentioned(folded: &str) -> bool {
+    let mut keywords = RULES.iter().flat_map(|rule| rule.keywords);
+    keywords.any(|word| memmem::find(folded.as_bytes(), word.as_bytes()).is_some())
+}
 
 /// The secrets in a text: ascending, not overlapping.
 #[must_use]
