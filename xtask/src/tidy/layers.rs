@@ -26,12 +26,13 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 16] = [
+const LAYERS: [Layer; 17] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
     Layer { name: "redact", uses: &[], kind: Kind::Library },
     Layer { name: "statement", uses: &["redact"], kind: Kind::Library },
+    Layer { name: "ingest", uses: &[], kind: Kind::Library },
     Layer { name: "http", uses: &["model"], kind: Kind::Library },
     Layer { name: "embed", uses: &["model"], kind: Kind::Library },
     Layer {
@@ -54,6 +55,7 @@ const EVERY_LIBRARY: &[&str] = &[
     "model",
     "redact",
     "statement",
+    "ingest",
     "http",
     "embed",
     "memory",
@@ -67,6 +69,7 @@ const EVERYTHING: &[&str] = &[
     "model",
     "redact",
     "statement",
+    "ingest",
     "http",
     "embed",
     "memory",
@@ -86,7 +89,7 @@ struct Confined {
     to: &'static [&'static str],
 }
 
-const CONFINED: [Confined; 15] = [
+const CONFINED: [Confined; 16] = [
     Confined { dependency: "age", to: &["cli"] },
     Confined { dependency: "clap*", to: &["cli", "recall"] },
     Confined { dependency: "indicatif", to: &["cli"] },
@@ -94,6 +97,7 @@ const CONFINED: [Confined; 15] = [
     Confined { dependency: "memmap2", to: &["capsule"] },
     Confined { dependency: "reqwest", to: &[] },
     Confined { dependency: "rpassword", to: &["cli"] },
+    Confined { dependency: "rusqlite", to: &["ingest"] },
     Confined { dependency: "rustyline", to: &["cli"] },
     Confined { dependency: "safetensors", to: &["embed"] },
     Confined { dependency: "serde*", to: BUT_CAPSULE_AND_INDEX },
@@ -101,11 +105,15 @@ const CONFINED: [Confined; 15] = [
     Confined { dependency: "tokio", to: &[] },
     Confined { dependency: "toml", to: &["cli", "xtask"] },
     Confined { dependency: "ureq", to: &["http"] },
-    Confined { dependency: "zstd", to: &["capsule", "fuzz/targets"] },
+    Confined { dependency: "zstd", to: &["capsule", "ingest", "fuzz/targets"] },
 ];
 const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "model",
+<<<<<<< HEAD
     "redact",
+=======
+    "ingest",
+>>>>>>> main
     "http",
     "embed",
     "memory",
