@@ -109,11 +109,8 @@ const CONFINED: [Confined; 16] = [
 ];
 const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "model",
-<<<<<<< HEAD
     "redact",
-=======
     "ingest",
->>>>>>> main
     "http",
     "embed",
     "memory",
