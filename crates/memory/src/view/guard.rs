@@ -121,7 +121,8 @@ impl Guard {
         let tail = store.tail()?;
         let says = |record: &Record| !record.system && !record.tombstone && record.alias.is_none();
         let may_know = |record: &Record| says(record) && self.profile.can_access(record);
-        let known_there = |body: &Option<Body>| body.as_ref().is_some_and(|b| may_know(&b.record));
+        let known_there =
+            |body: &Option<Arc<Body>>| body.as_ref().is_some_and(|b| may_know(&b.record));
         known.add_each(tail.first_sequence, tail.bodies.iter().map(known_there));
         Ok(self.known.get_or_init(|| known))
     }

@@ -83,13 +83,21 @@ impl View {
         }
     }
 
-    /// `main` in a snapshot, which shares this one's store when it is of the same commit.
-    pub(crate) fn main_of(&self, snapshot: Snapshot) -> View {
+    /// `main` in a snapshot, which shares this one's store when it is of the same commit, and what
+    /// did not change when it is of a later one.
+    ///
+    /// # Errors
+    /// What the disk reports.
+    pub(crate) fn main_of(&self, snapshot: Snapshot) -> Result<View> {
         if self.store.snapshot().is_same(&snapshot) {
-            View::of(Arc::clone(&self.store), Arc::clone(&self.guards), Lineage::main())
-        } else {
-            View::new(snapshot)
+            return Ok(View::of(
+                Arc::clone(&self.store),
+                Arc::clone(&self.guards),
+                Lineage::main(),
+            ));
         }
+        let store = Store::after(&self.store, snapshot)?;
+        Ok(View::of(Arc::new(store), Arc::default(), Lineage::main()))
     }
 
     /// Another lineage in the same store, for the same principal.
