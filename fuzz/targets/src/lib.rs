@@ -14,6 +14,7 @@ mod layout;
 mod memory_raw;
 mod memory_sections;
 mod query;
+mod redact;
 mod samples;
 mod seeds;
 mod uri;
@@ -24,6 +25,7 @@ pub use json_input::json_input;
 pub use memory_raw::memory_raw;
 pub use memory_sections::memory_sections;
 pub use query::query;
+pub use redact::redact_texts;
 pub use seeds::{Seed, seeds};
 pub use uri::uri;
 
@@ -31,12 +33,13 @@ pub use uri::uri;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
     ("memory_sections", memory_sections),
     ("query", query),
     ("json_input", json_input),
+    ("redact", redact_texts),
     ("uri", uri),
 ];

@@ -26,11 +26,13 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 15] = [
+const LAYERS: [Layer; 17] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
-    Layer { name: "statement", uses: &[], kind: Kind::Library },
+    Layer { name: "redact", uses: &[], kind: Kind::Library },
+    Layer { name: "statement", uses: &["redact"], kind: Kind::Library },
+    Layer { name: "ingest", uses: &[], kind: Kind::Library },
     Layer { name: "http", uses: &["model"], kind: Kind::Library },
     Layer { name: "embed", uses: &["model"], kind: Kind::Library },
     Layer {
@@ -51,7 +53,9 @@ const EVERY_LIBRARY: &[&str] = &[
     "capsule",
     "index",
     "model",
+    "redact",
     "statement",
+    "ingest",
     "http",
     "embed",
     "memory",
@@ -63,7 +67,9 @@ const EVERYTHING: &[&str] = &[
     "capsule",
     "index",
     "model",
+    "redact",
     "statement",
+    "ingest",
     "http",
     "embed",
     "memory",
@@ -83,7 +89,7 @@ struct Confined {
     to: &'static [&'static str],
 }
 
-const CONFINED: [Confined; 15] = [
+const CONFINED: [Confined; 16] = [
     Confined { dependency: "age", to: &["cli"] },
     Confined { dependency: "clap*", to: &["cli", "recall"] },
     Confined { dependency: "indicatif", to: &["cli"] },
@@ -91,6 +97,7 @@ const CONFINED: [Confined; 15] = [
     Confined { dependency: "memmap2", to: &["capsule"] },
     Confined { dependency: "reqwest", to: &[] },
     Confined { dependency: "rpassword", to: &["cli"] },
+    Confined { dependency: "rusqlite", to: &["ingest"] },
     Confined { dependency: "rustyline", to: &["cli"] },
     Confined { dependency: "safetensors", to: &["embed"] },
     Confined { dependency: "serde*", to: BUT_CAPSULE_AND_INDEX },
@@ -98,10 +105,12 @@ const CONFINED: [Confined; 15] = [
     Confined { dependency: "tokio", to: &[] },
     Confined { dependency: "toml", to: &["cli", "xtask"] },
     Confined { dependency: "ureq", to: &["http"] },
-    Confined { dependency: "zstd", to: &["capsule", "fuzz/targets"] },
+    Confined { dependency: "zstd", to: &["capsule", "ingest", "fuzz/targets"] },
 ];
 const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "model",
+    "redact",
+    "ingest",
     "http",
     "embed",
     "memory",

@@ -1,12 +1,15 @@
 //! The rules of `tables/flags.txt`: which of them a folded text answers to.
 //!
-//! Knows nothing of what a rule means. All keywords of all rules are sought in one pass; a pattern
-//! is built, and tried, only near the first keywords of its rule, where the others are there too.
+//! Knows nothing of what a rule means. A pattern is spelled out, built and tried only near the
+//! first keywords of its rule, where the others are there too. A process often looks at one short
+//! note, so keywords are sought one by one: an automaton of them all takes longer to build than
+//! they take to seek.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
+use memchr::memmem;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
@@ -35,13 +38,14 @@ pub(super) struct Rule {
     pub(super) name: &'static str,
     /// What it finds, for a person.
     pub(super) reason: &'static str,
-    /// How many lists of keywords it has: one word of each must be there.
-    lists: u32,
+    /// Lists of keywords, as the table writes them: one word of each must be there.
+    keywords: Vec<&'static str>,
     patterns: Vec<Pattern>,
 }
 
 struct Pattern {
-    source: String,
+    /// As the table writes it.
+    source: &'static str,
     /// Whether what it finds counts only as an order, not as a report of one.
     as_order: bool,
     built: OnceLock<Regex>,
@@ -67,15 +71,8 @@ impl Seen<'_> {
 
 struct Rules {
     rules: Vec<Rule>,
-    keywords: AhoCorasick,
-    /// For each keyword, the rules and the lists that it is of.
-    uses: Vec<Vec<Use>>,
-}
-
-#[derive(Clone, Copy)]
-struct Use {
-    rule: usize,
-    list: u32,
+    /// The alternatives of each group, as the table writes them.
+    groups: HashMap<&'static str, Vec<&'static str>>,
 }
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| read(include_str!("../../tables/flags.txt")));
@@ -110,27 +107,32 @@ struct Candidate {
 }
 
 fn candidates(folded: &str) -> impl Iterator<Item = Candidate> {
-    let mut lists = vec![0u32; RULES.rules.len()];
-    let mut firsts: Vec<(usize, usize)> = Vec::new();
-    for found in RULES.keywords.find_overlapping_iter(folded) {
-        for place in &RULES.uses[found.pattern().as_usize()] {
-            lists[place.rule] |= 1 << place.list;
-            if place.list == 0 {
-                firsts.push((place.rule, found.start()));
-            }
-        }
-    }
-    let rules = RULES.rules.iter().zip(lists).enumerate();
-    let complete = rules.filter(|(_, (rule, found))| found.count_ones() == rule.lists);
-    complete.map(move |(at, (rule, _))| {
-        let its = firsts.iter().filter(|(of, _)| *of == at);
-        let mut starts: Vec<usize> = its.map(|(_, start)| *start).collect();
-        starts.sort_unstable();
-        Candidate { rule, starts }
+    RULES.rules.iter().filter_map(|rule| rule.candidate(folded.as_bytes()))
+}
+
+/// The words of a list of keywords, as the table writes them.
+fn words(list: &'static str) -> impl Iterator<Item = Cow<'static, str>> {
+    list.split('|').map(|word| match word.contains(['~', '¦']) {
+        true => Cow::Owned(word.replace('~', " ").replace('¦', "|")),
+        false => Cow::Borrowed(word),
     })
 }
 
 impl Rule {
+    /// Where the words of its first list begin, if a word of each list is in the text.
+    fn candidate(&'static self, folded: &[u8]) -> Option<Candidate> {
+        let (first, others) = self.keywords.split_first()?;
+        let mut starts: Vec<usize> = words(first)
+            .flat_map(|word| memmem::find_iter(folded, word.as_bytes()).collect::<Vec<_>>())
+            .collect();
+        let is_there = |word: Cow<str>| memmem::find(folded, word.as_bytes()).is_some();
+        if starts.is_empty() || !others.iter().all(|list| words(list).any(is_there)) {
+            return None;
+        }
+        starts.sort_unstable();
+        Some(Candidate { rule: self, starts })
+    }
+
     fn find<'t>(&self, folded: &'t str, keywords: &[usize]) -> Option<&'t [u8]> {
         let text = folded.as_bytes();
         let mut starts: Vec<usize> = Vec::new();
@@ -153,10 +155,15 @@ fn is_start(text: &[u8], at: usize) -> bool {
 }
 
 impl Pattern {
+    /// With its groups and gaps written out.
+    fn spelled(&self) -> String {
+        spelled(self.source, &RULES.groups)
+    }
+
     fn find<'t>(&self, text: &'t [u8], starts: &[usize]) -> Option<&'t [u8]> {
-        let regex = self
-            .built
-            .get_or_init(|| build(&self.source).expect("a test builds every pattern of the table"));
+        let regex = self.built.get_or_init(|| {
+            build(&self.spelled()).expect("a test builds every pattern of the table")
+        });
         starts.iter().find_map(|start| {
             let input = Input::new(text).range(*start..).anchored(Anchored::Yes);
             let found = regex.find(input)?;
@@ -168,46 +175,30 @@ impl Pattern {
 }
 
 /// A pattern over bytes, whose `^` and `$` are the ends of lines.
-pub(super) fn build(source: &str) -> Result<Regex, Box<regex_automata::meta::BuildError>> {
+fn build(source: &str) -> Result<Regex, Box<regex_automata::meta::BuildError>> {
     let config = syntax::Config::new().unicode(false).utf8(false).multi_line(true);
     Regex::builder().syntax(config).build(source).map_err(Box::new)
 }
 
 /// Reads the table; its head says what a row means.
 fn read(table: &'static str) -> Rules {
-    let mut groups: HashMap<&str, String> = HashMap::new();
+    let mut groups: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut rules: Vec<Rule> = Vec::new();
-    let mut keywords: Vec<String> = Vec::new();
-    let mut uses: Vec<Vec<Use>> = Vec::new();
     for row in rows(table) {
         if let Some((name, group)) = row.strip_prefix('@').and_then(|row| row.split_once(" = ")) {
-            let group = spelled(group, &groups);
-            groups.entry(name).and_modify(|all| *all = format!("{all}|{group}")).or_insert(group);
+            groups.entry(name).or_default().push(group);
         } else if let Some(rule) = row.strip_prefix('[') {
             rules.push(headed(rule));
         } else if let Some(list) = row.strip_prefix("? ") {
-            let place = rules.len().saturating_sub(1);
-            let rule = rules.last_mut().expect("keywords belong to a rule");
-            for keyword in list.split('|').map(|word| word.replace('~', " ").replace('¦', "|")) {
-                let known = keywords.iter().position(|known| *known == keyword);
-                let at = known.unwrap_or_else(|| {
-                    keywords.push(keyword);
-                    uses.push(Vec::new());
-                    keywords.len() - 1
-                });
-                uses[at].push(Use { rule: place, list: rule.lists });
-            }
-            rule.lists += 1;
+            rules.last_mut().expect("keywords belong to a rule").keywords.push(list);
         } else {
             let as_order = row.starts_with("=!");
             let source = row.trim_start_matches("=!").trim_start_matches('=').trim();
-            let source = spelled(source, &groups);
             let pattern = Pattern { source, as_order, built: OnceLock::new() };
             rules.last_mut().expect("a pattern belongs to a rule").patterns.push(pattern);
         }
     }
-    let keywords = AhoCorasick::new(&keywords).expect("the keywords fit into an automaton");
-    Rules { rules, keywords, uses }
+    Rules { rules, groups }
 }
 
 /// `kind/name] reason`.
@@ -215,23 +206,24 @@ fn headed(row: &'static str) -> Rule {
     let (place, reason) = row.split_once("] ").expect("a rule has a reason");
     let (kind, name) = place.split_once('/').expect("a rule has a kind and a name");
     let kind = FlagKind::named(kind).expect("a rule has a known kind");
-    Rule { kind, name, reason, lists: 0, patterns: Vec::new() }
+    Rule { kind, name, reason, keywords: Vec::new(), patterns: Vec::new() }
 }
 
-/// A pattern with its groups and gaps written out.
-fn spelled(pattern: &str, groups: &HashMap<&str, String>) -> String {
-    let mut spelled = String::new();
+/// A pattern with its groups and gaps written out; a group names none that names it.
+fn spelled(pattern: &str, groups: &HashMap<&str, Vec<&str>>) -> String {
+    let mut text = String::new();
     for (at, part) in pattern.split('~').enumerate() {
         match groups.get(part) {
-            Some(group) if at % 2 == 1 => {
-                spelled.push_str("(?:");
-                spelled.push_str(group);
-                spelled.push(')');
+            Some(rows) if at % 2 == 1 => {
+                let rows: Vec<String> = rows.iter().map(|row| spelled(row, groups)).collect();
+                text.push_str("(?:");
+                text.push_str(&rows.join("|"));
+                text.push(')');
             }
-            _ => spell_gaps(part, &mut spelled),
+            _ => spell_gaps(part, &mut text),
         }
     }
-    spelled
+    text
 }
 
 /// A space in a class of characters is itself.
@@ -257,10 +249,11 @@ mod tests {
     #[test]
     fn every_pattern_builds_and_names_only_groups_that_exist() {
         for rule in &RULES.rules {
-            assert!(!rule.patterns.is_empty() && rule.lists > 0, "{}", rule.name);
+            assert!(!rule.patterns.is_empty() && !rule.keywords.is_empty(), "{}", rule.name);
             for pattern in &rule.patterns {
-                assert!(!pattern.source.contains('~'), "{}: {}", rule.name, pattern.source);
-                let built = build(&pattern.source);
+                let source = pattern.spelled();
+                assert!(!source.contains('~'), "{}: {source}", rule.name);
+                let built = build(&source);
                 assert!(built.is_ok(), "{}: {:?}", rule.name, built.err());
             }
         }
