@@ -445,6 +445,7 @@ pub(crate) const MODEL: &str = "\
 Examples:
   kapsa model list
   kapsa model add ./all-MiniLM-L6-v2     a folder with config.json, vocab.txt and model.safetensors
+  kapsa model add ./e5-small-v2 --query-prefix 'query: ' --passage-prefix 'passage: ' --cosine-floor 70
   kapsa model add reranker.kmodel        a re-ranker for find --rerank; see docs/search.md
   kapsa model info                       the model of this capsule
   kapsa model remove all-MiniLM-L6-v2";
