@@ -16,6 +16,7 @@ mod memory_sections;
 mod query;
 mod samples;
 mod seeds;
+mod trace;
 mod uri;
 
 pub use capsule_raw::capsule_raw;
@@ -25,18 +26,20 @@ pub use memory_raw::memory_raw;
 pub use memory_sections::memory_sections;
 pub use query::query;
 pub use seeds::{Seed, seeds};
+pub use trace::trace;
 pub use uri::uri;
 
 /// A target: any bytes go in, and a panic means that a promise was broken.
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
     ("memory_sections", memory_sections),
     ("query", query),
     ("json_input", json_input),
+    ("trace", trace),
     ("uri", uri),
 ];
