@@ -175,7 +175,7 @@ pub fn measure(pool: &Pool, folder: &Path, seed: u64, n: u64, rebuild: bool) -> 
     fs::create_dir_all(&folder)?;
     let (capsule, tables) = (in_capsule(&facts, &folder)?, in_sqlite(&facts, &folder)?);
     let location = StoreLocation::new(&capsule, WriteOptions::new(now));
-    let sqlite = Connection::open(tables)?;
+    let sqlite = Connection::open(&tables)?;
     let profile = (0..DOMAINS).fold(ClearanceProfile::new(AGENT), |profile, domain| {
         profile.with(format!("domain-{domain:02}"), Classification::Internal)
     });
@@ -184,6 +184,7 @@ pub fn measure(pool: &Pool, folder: &Path, seed: u64, n: u64, rebuild: bool) -> 
         searches(&facts, &capsule, &profile)?,
         writes(&facts, &location)?,
         contexts(&facts, &location, &profile)?,
+        additions(&facts, &folder, &capsule, &tables)?,
     ])
 }
 
@@ -233,33 +234,7 @@ fn in_sqlite(facts: &Facts<'_>, folder: &Path) -> Result<PathBuf> {
     let mut connection = Connection::open(&partial)?;
     connection.execute_batch(SCHEMA)?;
     let transaction = connection.transaction()?;
-    {
-        let mut put =
-            transaction.prepare("INSERT INTO fact VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?;
-        let mut put_text =
-            transaction.prepare("INSERT INTO trigram(rowid, content) VALUES(?1,?2)")?;
-        let mut put_tag = transaction.prepare("INSERT INTO tag VALUES(?1,?2)")?;
-        for (id, fact) in (1i64..).zip(facts.all()) {
-            let (tags, level) = (fact.tags.join(" "), fact.classification.rank());
-            put.execute((
-                id,
-                &fact.id,
-                &fact.content,
-                &fact.entity,
-                &fact.attribute,
-                &fact.domain,
-                tags,
-                fact.confidence,
-                level,
-                &fact.source,
-                fact.created_at,
-            ))?;
-            put_text.execute((id, &fact.content))?;
-            for tag in &fact.tags {
-                put_tag.execute((tag, id))?;
-            }
-        }
-    }
+    (1i64..).zip(facts.all()).try_for_each(|(id, fact)| insert(&transaction, id, &fact))?;
     transaction.commit()?;
     connection.execute_batch("ANALYZE;")?;
     connection.close().map_err(|(_, error)| error)?;
@@ -427,6 +402,77 @@ fn writes(facts: &Facts<'_>, location: &StoreLocation) -> Result<Table> {
         figure(samples.p99()),
     ]);
     Ok(table)
+}
+
+/// Facts that are added one at a time, each compared and committed, to copies of what was made.
+fn additions(facts: &Facts<'_>, folder: &Path, capsule: &Path, tables: &Path) -> Result<Table> {
+    let head = ["a fact is added", "facts", "p50 ms", "p90", "p99", "to a row in SQLite (p50)"];
+    let mut table = Table::new(head);
+    let (mine, theirs) = (folder.join("added.kapsa"), folder.join("added.sqlite"));
+    fs::copy(capsule, &mine)?;
+    fs::copy(tables, &theirs)?;
+    let workspace =
+        WorkspaceMemory::in_capsule(StoreLocation::new(&mine, WriteOptions::new(now)), now);
+    let sqlite = Connection::open(&theirs)?;
+    sqlite.execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;")?;
+    let (mut samples, mut rows): (Samples, Samples) = Default::default();
+    for index in 0..QUESTIONS as u64 {
+        // New words about an entity that has facts already.
+        let about = Rng::new(facts.seed ^ 0xAD, index).below(facts.n as usize) as u64;
+        let fact = Fact {
+            entity: facts.fact(about).entity,
+            id: format!("added{index}"),
+            ..facts.fact(facts.n + index)
+        };
+        let (ms, _) = timed(|| Ok(workspace.remember(fact.clone())?))?;
+        samples.push(ms);
+        let id = (facts.n + index) as i64 + 1;
+        let (ms, ()) = timed(|| add_row(&sqlite, id, &fact))?;
+        rows.push(ms);
+    }
+    table.row([
+        "compared and committed".to_owned(),
+        count(facts.n),
+        figure(samples.p50()),
+        figure(samples.p90()),
+        figure(samples.p99()),
+        ratio(samples.p50(), rows.p50()),
+    ]);
+    drop((workspace, sqlite));
+    for copy in [mine, theirs] {
+        fs::remove_file(copy)?;
+    }
+    Ok(table)
+}
+
+/// One row with its tags and its text, committed and compared with nothing.
+fn add_row(sqlite: &Connection, id: i64, fact: &Fact) -> Result<()> {
+    let transaction = sqlite.unchecked_transaction()?;
+    insert(&transaction, id, fact)?;
+    Ok(transaction.commit()?)
+}
+
+fn insert(connection: &Connection, id: i64, fact: &Fact) -> Result<()> {
+    let mut put =
+        connection.prepare_cached("INSERT INTO fact VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?;
+    put.execute((
+        id,
+        &fact.id,
+        &fact.content,
+        &fact.entity,
+        &fact.attribute,
+        &fact.domain,
+        fact.tags.join(" "),
+        fact.confidence,
+        fact.classification.rank(),
+        &fact.source,
+        fact.created_at,
+    ))?;
+    connection
+        .prepare_cached("INSERT INTO trigram(rowid, content) VALUES(?1,?2)")?
+        .execute((id, &fact.content))?;
+    let mut put_tag = connection.prepare_cached("INSERT INTO tag VALUES(?1,?2)")?;
+    fact.tags.iter().try_for_each(|tag| Ok(put_tag.execute((tag, id)).map(drop)?))
 }
 
 /// What an agent should know: 2,000 tokens at most.

@@ -50,6 +50,8 @@ Build
   model [--write]    convert the bundled model again, and compare
   model --reranker FILE
                      make a re-ranker for `kapsa model add`
+  model --embedder FILE
+                     make a larger embedder for `kapsa model add`
   schema             write docs/json.md and docs/schema/ from the types of the answers
 
 VERB --help says more about recall, torture, kill, odd, attack and powercut.";

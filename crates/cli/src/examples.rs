@@ -124,6 +124,17 @@ readable by its owner only. KAPSA_SIGNING_KEY names another file; empty, it turn
 Every commit of any capsule is then signed. A key that cannot be used is an error: nothing is \
 ever stored unsigned instead.";
 
+pub(crate) const REDACT: &str = "\
+Examples:
+  kapsa redact --check session.jsonl
+  kapsa redact session.jsonl > shared.jsonl
+  git log -p | kapsa redact -
+
+Private keys, tokens known by their shape, passwords in URLs, values assigned to names such as \
+API_KEY, and addresses of mail become [REDACTED:rule]. In JSON the strings are read as they are \
+meant, those that hold JSON of their own too; everything else stays byte by byte. --check never \
+prints what it found.";
+
 pub(crate) const DOCTOR: &str = "\
 Examples:
   kapsa doctor
@@ -434,6 +445,7 @@ pub(crate) const MODEL: &str = "\
 Examples:
   kapsa model list
   kapsa model add ./all-MiniLM-L6-v2     a folder with config.json, vocab.txt and model.safetensors
+  kapsa model add ./e5-small-v2 --query-prefix 'query: ' --passage-prefix 'passage: ' --cosine-floor 70
   kapsa model add reranker.kmodel        a re-ranker for find --rerank; see docs/search.md
   kapsa model info                       the model of this capsule
   kapsa model remove all-MiniLM-L6-v2";

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kapsa_embed::{LocalEmbedder, LocalReranker, is_reranker};
 use kapsa_http::{EmbeddingOptions, ServiceEmbedder};
 use kapsa_memory::Coverage;
-use kapsa_model::{Embedder, Model};
+use kapsa_model::{Embedder, Model, Pooling};
 
 use crate::error::{CliError, Result};
 use crate::services::{Variables, variable};
@@ -153,14 +153,33 @@ pub(crate) fn folder() -> Result<PathBuf> {
 }
 
 fn from_file(hash: &str, name: &str) -> Result<Box<dyn Embedder>> {
-    let path = folder()?.join(format!("{hash}.kmodel"));
-    let bytes = std::fs::read(&path).map_err(|_| {
-        CliError::system("model_missing", format!("the model {name} is not on this machine")).hint(format!(
+    let path = file_of(hash)?;
+    let bytes = std::fs::read(&path).map_err(|_| missing(name, &path))?;
+    Ok(Box::new(LocalEmbedder::from_bytes(Arc::from(bytes))?))
+}
+
+/// Where the model file with this hash is kept.
+fn file_of(hash: &str) -> Result<PathBuf> {
+    Ok(folder()?.join(format!("{hash}.kmodel")))
+}
+
+fn missing(name: &str, path: &Path) -> CliError {
+    CliError::system("model_missing", format!("the model {name} is not on this machine")).hint(
+        format!(
             "kapsa model add PATH adds it again (expected at {}); searches by words work without it",
             path.display()
-        ))
-    })?;
-    Ok(Box::new(LocalEmbedder::from_bytes(Arc::from(bytes))?))
+        ),
+    )
+}
+
+/// Fails where a model that a capsule names needs a file that is not on this machine; opens and
+/// asks nothing.
+pub(crate) fn expect_installed(model: &Model) -> Result<()> {
+    if model.pooling == Pooling::Remote || *LocalEmbedder::bundled()?.model() == *model {
+        return Ok(());
+    }
+    let path = file_of(&model.hash_hex())?;
+    if path.is_file() { Ok(()) } else { Err(missing(&model.name, &path)) }
 }
 
 /// A model at a service, by a name such as `openai:MODEL`.

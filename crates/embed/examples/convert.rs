@@ -1,4 +1,5 @@
-//! Makes a model file of a folder with a BERT encoder: `convert FOLDER NAME ORIGIN TOKENS OUT`.
+//! Makes a model file of a folder with a BERT encoder: `convert FOLDER NAME ORIGIN TOKENS OUT
+//! [FLOOR]`, the last being the cosine floor in hundredths.
 //! With `time FILE` it prints how long that model takes on one core for texts of some lengths.
 
 use std::error::Error;
@@ -15,16 +16,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     match arguments[..] {
         ["time", file] => time(&LocalEmbedder::from_bytes(fs::read(file)?.into())?.with_threads(1)),
         ["time"] => time(&LocalEmbedder::bundled()?.with_threads(1)),
-        [folder, name, origin, tokens, out] => {
+        [folder, name, origin, tokens, out, ref floor @ ..] if floor.len() < 2 => {
             let options = ConvertOptions {
                 name: Some(name.into()),
                 origin: origin.into(),
                 tokens_max: Some(tokens.parse()?),
+                cosine_floor: floor.first().map_or(Ok(0), |floor| floor.parse())?,
                 ..ConvertOptions::default()
             };
             Ok(fs::write(out, convert(Path::new(folder), &options)?)?)
         }
-        _ => Err("usage: convert FOLDER NAME ORIGIN TOKENS OUT | convert time [FILE]".into()),
+        _ => {
+            Err("usage: convert FOLDER NAME ORIGIN TOKENS OUT [FLOOR] | convert time [FILE]".into())
+        }
     }
 }
 

@@ -145,6 +145,9 @@ impl Embedder for LocalEmbedder {
 mod tests {
     use super::*;
 
+    /// The larger embedder's file, where it is there: `cargo xtask model --embedder FILE`.
+    const LARGER: &str = "KAPSA_TEST_EMBEDDER";
+
     fn bundled() -> LocalEmbedder {
         LocalEmbedder::bundled().expect("it works")
     }
@@ -206,6 +209,33 @@ mod tests {
             assert!((dot(&vectors[0], &vectors[0]) - 1.0).abs() < 1e-5);
             let found = dot(&vectors[0], &vectors[1]);
             assert!((found - cosine).abs() < 0.01, "{a} / {b}: {found}");
+        }
+    }
+
+    /// Cosines of the same weights in 32-bit floating point (NumPy): the first token's vector of a
+    /// question with its prefix, and of a passage. The original, whose activations have 8 bits for
+    /// all tokens together (`onnxruntime` 1.32), is up to 0.014 away from them.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the file is not in the repository")]
+    fn vectors_of_the_larger_embedder_are_near_those_of_the_original_model() {
+        let Some(file) = std::env::var_os(LARGER) else { return };
+        let model = LocalEmbedder::from_bytes(std::fs::read(file).expect("a file").into());
+        let model = model.expect("it is whole");
+        assert_eq!(model.model().cosine_floor, 42);
+        let right = [
+            ("How do I reset my password?", "Steps to recover a forgotten login", 0.7135),
+            ("How do I reset my password?", "The cat sleeps on the sofa", 0.2588),
+            ("the build fails on the server", "CI is red since yesterday", 0.4586),
+            ("Où est la bibliothèque?", "Where is the library?", 0.6395),
+            ("getUserName() throws CS0854", "compiler error CS0854 in getUserName", 0.9248),
+        ];
+        for (question, passage, cosine) in right {
+            let [of_question, of_passage] =
+                [(question, Purpose::Query), (passage, Purpose::Passage)].map(|(text, purpose)| {
+                    model.embed(&[text], purpose).expect("it works").remove(0)
+                });
+            let found = dot(&of_question, &of_passage);
+            assert!((found - cosine).abs() < 0.01, "{question} / {passage}: {found}");
         }
     }
 

@@ -152,6 +152,7 @@ mod tests {
             epsilon: 1e-12,
             pooling: "first".into(),
             lower_case: true,
+            cosine_floor: 0,
             reranker,
         };
         Full {

@@ -17,7 +17,7 @@
 
 use std::borrow::Cow;
 
-use kapsa_model::{DIMENSION_MAX, EmbedError, Model, Pooling};
+use kapsa_model::{COSINE_FLOOR_MAX, DIMENSION_MAX, EmbedError, Model, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::coarse::QUAD;
@@ -55,9 +55,16 @@ pub(crate) struct Head {
     pub(crate) pooling: String,
     /// Whether words are folded to lower case without accents.
     pub(crate) lower_case: bool,
+    /// [`Model::cosine_floor`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) cosine_floor: u8,
     /// Whether it reads two texts and makes a logit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) reranker: bool,
+}
+
+fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 /// The sizes that the computation needs.
@@ -167,6 +174,7 @@ impl<'a> Weights<'a> {
             query_prefix: head.query_prefix,
             passage_prefix: head.passage_prefix,
             tokens_max: head.positions as u32,
+            cosine_floor: head.cosine_floor,
         };
         let shape = Shape {
             hidden: head.hidden,
@@ -268,6 +276,10 @@ impl Head {
             let message = format!(
                 "the model's sizes do not fit each other, or are not multiples of {COLUMNS}"
             );
+            return Err(EmbedError { message, hint: None });
+        }
+        if self.cosine_floor > COSINE_FLOOR_MAX {
+            let message = format!("the model's cosine floor is above 0.{COSINE_FLOOR_MAX}");
             return Err(EmbedError { message, hint: None });
         }
         if !["mean", "first"].contains(&self.pooling.as_str()) {

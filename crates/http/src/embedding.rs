@@ -86,6 +86,7 @@ impl ServiceEmbedder {
             query_prefix: options.query_prefix,
             passage_prefix: options.passage_prefix,
             tokens_max: shown.tokens_max,
+            cosine_floor: 0,
         };
         Ok(ServiceEmbedder { client, model })
     }

@@ -54,6 +54,10 @@ pub struct Model {
     pub passage_prefix: String,
     /// Tokens of a text that the model reads; it does not see the rest.
     pub tokens_max: u32,
+    /// The cosine of texts that have nothing to do with each other, in hundredths, at most
+    /// [`COSINE_FLOOR_MAX`]; 0 where it is about none. Above 0 a ranking measures cosines by those
+    /// of the other candidates.
+    pub cosine_floor: u8,
 }
 
 impl Model {
@@ -62,10 +66,20 @@ impl Model {
     pub fn hash_hex(&self) -> String {
         base16ct::lower::encode_string(&self.hash)
     }
+
+    /// A cosine of this model as one of a model without a floor: unrelated texts have about 0, the
+    /// same text has 1.
+    #[must_use]
+    pub fn likeness(&self, cosine: f32) -> f32 {
+        let floor = f32::from(self.cosine_floor) / 100.0;
+        (cosine - floor) / (1.0 - floor)
+    }
 }
 
 /// Most numbers in a vector.
 pub const DIMENSION_MAX: u32 = 4096;
+/// Highest [`Model::cosine_floor`].
+pub const COSINE_FLOOR_MAX: u8 = 95;
 
 /// Why a text has no vector.
 #[derive(Debug)]

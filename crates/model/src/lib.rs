@@ -16,7 +16,9 @@ mod embedding;
 mod language;
 mod reranking;
 
-pub use embedding::{DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut};
+pub use embedding::{
+    COSINE_FLOOR_MAX, DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut,
+};
 pub use language::{
     BoxFuture, ChatReply, ChatRequest, JSON_BYTES_MAX, JsonError, LanguageModel, Message,
     ModelError, ModelErrorKind, Price, QUOTE_BYTES_MAX, ScriptedModel, ToolCall, ToolSpec, Usage,

@@ -114,11 +114,16 @@ fn measure(arguments: &Arguments) -> Result<()> {
 
 /// Of what searches by words and of what searches by both.
 fn measure_unanswerable(arguments: &Arguments, collection: &Collection) -> Result<()> {
-    for (mode, name) in [(SearchMode::Words, "kapsa lex"), (SearchMode::Auto, "kapsa")] {
-        if !arguments.ranker.is_empty() && !arguments.ranker.iter().any(|ranker| ranker == name) {
+    let mut rankers =
+        vec![Kapsa::new("kapsa lex", SearchMode::Words), Kapsa::new("kapsa", SearchMode::Auto)];
+    if let Some(file) = std::env::var_os(rankers::EMBEDDER) {
+        rankers.push(Kapsa::embedded("kapsa embedder", SearchMode::Auto, file.into()));
+    }
+    for mut ranker in rankers {
+        let name = ranker.name();
+        if !arguments.ranker.is_empty() && !arguments.ranker.contains(&name) {
             continue;
         }
-        let mut ranker = Kapsa::new(name, mode);
         let (table, features) = unanswerable::measure(&mut ranker, collection)?;
         println!("{name}\n\n{table}");
         if let Some(path) = &arguments.features {

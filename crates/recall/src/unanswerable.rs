@@ -65,16 +65,16 @@ pub(crate) fn measure(ranker: &mut Kapsa, collection: &Collection) -> Result<(St
 }
 
 /// The share of the words that the best hits have together, then of each of them the share, whether
-/// it has the rarest word, the cosine and the BM25 score.
+/// it has the rarest word, the likeness and the BM25 score.
 fn features(found: &Found) -> String {
     let of_hits: Vec<String> = found
         .hits
         .iter()
         .map(|hit| {
             let why = &hit.why;
-            let (cosine, words) =
-                (why.cosine.unwrap_or(0.0), why.words.map_or(0.0, |(_, score)| score));
-            format!("{}/{}/{cosine}/{words}", why.share, why.rarest)
+            let (likeness, words) =
+                (why.likeness.unwrap_or(0.0), why.words.map_or(0.0, |(_, score)| score));
+            format!("{}/{}/{likeness}/{words}", why.share, why.rarest)
         })
         .collect();
     format!("{},{}", found.share, of_hits.join(" "))

@@ -3,18 +3,15 @@
 //!
 //! Knows nothing of who wrote the text and of what happens to it: the caller decides that. A flag
 //! is a reason to look, not a verdict. What the rules look for is in `tables/flags.txt`; secrets
-//! are in `secret`, of use to whoever takes them out of a text.
+//! are found by `kapsa-redact`.
 
 mod fold;
 mod hidden;
 mod order;
 mod rules;
-mod secret;
 mod stuffed;
 #[cfg(test)]
 mod tests;
-
-pub use secret::{SecretSpan, secrets};
 
 /// The length of a text, in bytes, above which it is flagged as [`FlagKind::Oversize`].
 pub const OVERSIZE_BYTES: usize = 64 * 1024;
@@ -92,13 +89,13 @@ impl FlagKind {
 pub fn flags(text: &str) -> Vec<Flag> {
     let examined = beginning(text, EXAMINED_BYTES_MAX);
     let folded = fold::fold(examined);
-    let is_mentioned = secret::is_mentioned(&folded.text);
-    let mut secrets = if is_mentioned { secret::secrets(examined) } else { Vec::new() };
+    let is_mentioned = kapsa_redact::may_have_secrets(&folded.text);
+    let mut secrets = if is_mentioned { kapsa_redact::secrets(examined) } else { Vec::new() };
     if is_mentioned
         && secrets.is_empty()
         && let Some(visible) = &folded.visible
     {
-        secrets = secret::secrets(visible);
+        secrets = kapsa_redact::secrets(visible);
     }
     let mut flags: Vec<Flag> = Vec::new();
     for seen in rules::seen(&folded.text) {
@@ -110,7 +107,7 @@ pub fn flags(text: &str) -> Vec<Flag> {
         flags.extend(reason.map(|reason| Flag { kind, reason }));
     };
     add(FlagKind::HiddenCharacters, hidden::hidden(examined));
-    add(FlagKind::Secret, secret::described(&secrets));
+    add(FlagKind::Secret, kapsa_redact::secrets_described(&secrets));
     add(FlagKind::Oversize, oversize(text));
     add(FlagKind::Stuffed, stuffed::stuffed(&folded.text));
     for flag in &mut flags {

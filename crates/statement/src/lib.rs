@@ -32,7 +32,7 @@ pub use align::{Alignment, align};
 pub use attribute::{AttributeId, is_many, is_plural, names_many};
 pub use cue::{Cue, Cues};
 pub use entity::{initials, is_numeronym, slug};
-pub use flags::{Flag, FlagKind, SecretSpan, flags, secrets};
+pub use flags::{Flag, FlagKind, flags};
 pub use relate::{About, Judgement, Relation, relate};
 pub use statement::Statement;
 pub use value::Value;

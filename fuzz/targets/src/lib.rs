@@ -14,6 +14,7 @@ mod layout;
 mod memory_raw;
 mod memory_sections;
 mod query;
+mod redact;
 mod samples;
 mod seeds;
 mod trace;
@@ -25,6 +26,7 @@ pub use json_input::json_input;
 pub use memory_raw::memory_raw;
 pub use memory_sections::memory_sections;
 pub use query::query;
+pub use redact::redact_texts;
 pub use seeds::{Seed, seeds};
 pub use trace::trace;
 pub use uri::uri;
@@ -33,7 +35,7 @@ pub use uri::uri;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
@@ -41,5 +43,6 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("query", query),
     ("json_input", json_input),
     ("trace", trace),
+    ("redact", redact_texts),
     ("uri", uri),
 ];

@@ -71,6 +71,22 @@ const URIS: [&str; 9] = [
     "Hello, World! İ ﬁ ẞ ..- -.",
 ];
 
+/// Secrets and addresses, made up and in pieces; a unit separator is between messages.
+const REDACTED: [&[&str]; 7] = [
+    &[
+        "my token is ghp",
+        "_q7Zk3Qm81xYtR5vB9cLw2NfHs6DgJp4aUe0o, write to jo@mail.kapsa-memory.dev",
+    ],
+    &["-----BEGIN ", "PRIVATE KEY-----\nq7Zk3Qm81xYtR5vB9cLw2NfHs6\n-----END ", "PRIVATE KEY-----"],
+    &["postgres://app:", "tr0ub4dor", "@db.internal:5432/app Basic YXBwOnRyMHViNGRvcjE="],
+    &[
+        "{\"arguments\":\"{\\\"api_key\\\": \\\"q7Zk3Qm81xYtR5vB9cLw2NfH\\\"}\",\"n\":[1,\"a@b.de\"]}",
+    ],
+    &["sk-proj-q7Zk3Qm8\u{1f}1xYtR5vB9cLw2NfHs6DgJp4a\u{1f}\u{1f}Ue0oXiWb"],
+    &["DB_PASSWORD='correct-horse-bättery-staple' bearer q7Zk3Qm81xYtR5vB9cLw2NfHs6\u{e9}"],
+    &["icon@2x.png git@host.org:a/b \"\\"],
+];
+
 /// Every seed.
 #[must_use]
 pub fn seeds() -> Vec<Seed> {
@@ -107,6 +123,10 @@ pub fn seeds() -> Vec<Seed> {
             .map(|(number, text)| (format!("seed-{number}"), [head, text.as_bytes()].concat()));
         seeds.extend(named.map(|(name, bytes)| (target, name, bytes)));
     }
+    let redacted = REDACTED.iter().enumerate();
+    seeds.extend(
+        redacted.map(|(number, parts)| ("redact", format!("seed-{number}"), parts.concat().into())),
+    );
     let deep = [62, 63, 65].map(|levels| {
         format!(r#"{{"text":"t","metadata":{{"x":{}{}}}}}"#, "[".repeat(levels), "]".repeat(levels))
     });

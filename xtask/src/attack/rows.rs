@@ -247,6 +247,7 @@ pub(super) const ROWS: &[VerbRow] = &[
             "--plain - < {text}",
         ],
     ),
+    row("redact", Owners, &["kapsa.toml", "--check .kapsa/workspace.kapsa"]),
     row("reembed", Owners, &["--model bundled"]),
     row("replay run", Owners, &["--run {run}"]),
     row("replay verify", Owners, &["--run {run}", "--run {run} --check-sequence"]),

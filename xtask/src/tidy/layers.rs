@@ -26,11 +26,12 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 16] = [
+const LAYERS: [Layer; 17] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
-    Layer { name: "statement", uses: &[], kind: Kind::Library },
+    Layer { name: "redact", uses: &[], kind: Kind::Library },
+    Layer { name: "statement", uses: &["redact"], kind: Kind::Library },
     Layer { name: "ingest", uses: &[], kind: Kind::Library },
     Layer { name: "http", uses: &["model"], kind: Kind::Library },
     Layer { name: "embed", uses: &["model"], kind: Kind::Library },
@@ -52,6 +53,7 @@ const EVERY_LIBRARY: &[&str] = &[
     "capsule",
     "index",
     "model",
+    "redact",
     "statement",
     "ingest",
     "http",
@@ -65,6 +67,7 @@ const EVERYTHING: &[&str] = &[
     "capsule",
     "index",
     "model",
+    "redact",
     "statement",
     "ingest",
     "http",
@@ -106,6 +109,7 @@ const CONFINED: [Confined; 16] = [
 ];
 const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "model",
+    "redact",
     "ingest",
     "http",
     "embed",

@@ -57,8 +57,8 @@ const GROUPS: [VerbGroup; 7] = [
     VerbGroup {
         heading: "Care",
         verbs: &[
-            "stats", "doctor", "verify", "key", "embed", "reembed", "model", "optimize", "compact",
-            "purge", "salvage", "gc",
+            "stats", "doctor", "verify", "key", "redact", "embed", "reembed", "model", "optimize",
+            "compact", "purge", "salvage", "gc",
         ],
     },
     VerbGroup { heading: "More", verbs: &["tour", "shell", "create", "completions", "man", "svc"] },

@@ -256,6 +256,9 @@ pub(crate) enum Verb {
     #[command(after_help = examples::KEY)]
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Key(KeyArgs),
+    /// Take secrets and addresses of mail out of a text or a trace
+    #[command(after_help = examples::REDACT)]
+    Redact(Redact),
     /// Diagnose a capsule and show how to fix it
     #[command(after_help = examples::DOCTOR)]
     Doctor,
@@ -545,6 +548,15 @@ pub(crate) struct Verify {
     /// Require this chain, or that of a file or another capsule, in the history
     #[arg(long, value_name = "HASH|@FILE")]
     pub(crate) expect_chain: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Redact {
+    /// File of any text, JSON or lines of JSON; - is standard input
+    pub(crate) file: String,
+    /// List what would go, by line, column and rule, and print nothing of the text
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 #[derive(Debug, Args)]

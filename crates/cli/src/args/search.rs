@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum, value_parser};
+use kapsa_model::COSINE_FLOOR_MAX;
 
 use super::values::count;
 use crate::examples;
@@ -138,6 +139,10 @@ pub(crate) enum ModelVerb {
         /// Text to put before each passage
         #[arg(long, value_name = "TEXT")]
         passage_prefix: Option<String>,
+        /// Cosine of unrelated texts in hundredths, where it is far above 0, as with BGE and E5
+        #[arg(long, value_name = "N")]
+        #[arg(value_parser = value_parser!(u8).range(..=i64::from(COSINE_FLOOR_MAX)))]
+        cosine_floor: Option<u8>,
     },
     /// Show the properties of a model
     #[command(after_help = examples::MODEL)]

@@ -17,7 +17,7 @@ use crate::render::{counted, size};
 use crate::wire::care::{
     self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, level_name,
 };
-use crate::{escape, locate};
+use crate::{escape, locate, models};
 
 /// Line of `stats` that the counts come before.
 const COUNTS_AT: usize = 7;
@@ -111,6 +111,7 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
     };
     let mut findings = check::doctor(&path);
     findings.extend(lacking_vectors(&path));
+    findings.extend(lacking_model(&path));
     findings.extend(changed_policies(&path));
     if app.out.is_json() {
         app.out.json(&DoctorOut::of(&path, &findings))?;
@@ -136,6 +137,14 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
         message,
         hint: Some("run kapsa embed".to_string()),
     })
+}
+
+/// The model of the vectors, if it is not on this machine: then only words find anything. A capsule
+/// that cannot be read is diagnosed elsewhere.
+fn lacking_model(path: &Path) -> Option<Diagnosis> {
+    let model = Reader::open(path).ok()?.coverage().ok()?.model?;
+    let CliError { code, message, hint, .. } = models::expect_installed(&model).err()?;
+    Some(Diagnosis { level: Level::Warning, code, message, hint })
 }
 
 /// Policies that are not what was captured. A capsule that cannot be read is diagnosed elsewhere.

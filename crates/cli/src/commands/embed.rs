@@ -299,9 +299,14 @@ fn last(reader: &Reader) -> Result<u64> {
 pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
     match verb {
         ModelVerb::List => list(app),
-        ModelVerb::Add { path, name, query_prefix, passage_prefix } => {
-            let options =
-                ConvertOptions { name, query_prefix, passage_prefix, ..ConvertOptions::default() };
+        ModelVerb::Add { path, name, query_prefix, passage_prefix, cosine_floor } => {
+            let options = ConvertOptions {
+                name,
+                query_prefix,
+                passage_prefix,
+                cosine_floor: cosine_floor.unwrap_or_default(),
+                ..ConvertOptions::default()
+            };
             let listed = add(model_bytes(&path, &options)?)?;
             did(app, Done::new(format!("added {}", listed.name)));
             show(app, &[listed])
@@ -339,15 +344,16 @@ fn model_bytes(path: &Path, options: &ConvertOptions) -> Result<Vec<u8>> {
         let hint = hint.unwrap_or_else(|| HINT_MODEL_FOLDER.to_string());
         CliError::user("invalid_model", message).hint(hint)
     };
-    let ConvertOptions { name, query_prefix, passage_prefix, .. } = options;
+    let ConvertOptions { name, query_prefix, passage_prefix, cosine_floor, .. } = options;
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => {
             convert(path, options).map_err(|error| refused(error.message, error.hint))
         }
         Ok(meta) if meta.is_file() => {
-            if [name, query_prefix, passage_prefix].iter().any(|option| option.is_some()) {
-                return Err(CliError::usage("a model file has its name and prefixes in it")
-                    .hint("name and prefixes can be given for a folder"));
+            let has_text = [name, query_prefix, passage_prefix].iter().any(|text| text.is_some());
+            if has_text || *cosine_floor > 0 {
+                return Err(CliError::usage("a model file has its name, prefixes and floor in it")
+                    .hint("they can be given for a folder"));
             }
             let bytes = fs::read(path).map_err(|error| CliError::io("read the model", &error))?;
             checked(&bytes).map_err(|error| refused(error.message, error.hint))?;
@@ -395,6 +401,11 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
         let kind = ModelKind::of(reranker.is_some());
         return app.out.json(&ModelInfoOut::of(&model, kind, &hash, tokens_max));
     }
+    let floor = if model.cosine_floor == 0 {
+        String::new()
+    } else {
+        format!("unrelated texts have a cosine of about 0.{:02}", model.cosine_floor)
+    };
     let lines = [
         ("name", model.name),
         ("kind", ModelKind::of(reranker.is_some()).label().to_string()),
@@ -409,6 +420,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
         ("pooling", model.pooling.as_str().to_string()),
         ("query", model.query_prefix),
         ("passage", model.passage_prefix),
+        ("floor", floor),
         ("hash", hash),
     ];
     for (name, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {

@@ -26,6 +26,7 @@ mod merge;
 mod names;
 mod put;
 mod records;
+mod redact;
 mod review;
 mod role;
 mod run;
@@ -188,6 +189,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Reembed(args) => embed::reembed(app, &args),
         Verb::Model(args) => embed::model(app, args.verb),
         Verb::Key(args) => key::run(app, args.verb),
+        Verb::Redact(args) => redact::run(app, &args),
         Verb::Stats(args) => care::stats(app, &args),
         Verb::Compact => care::compact(app),
         Verb::Optimize => care::optimize(app),

@@ -251,23 +251,24 @@ fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<ResultOut> {
 ///
 /// Their scores are of different kinds: of words alone, without a bound; of meaning alone, at most
 /// 1; of both, a sum of shares of what is best in that store, however poor that is. BM25 and the
-/// cosine, which all of them are made of, can be compared. So a hit counts by its share of the best
-/// BM25 and of the best cosine of all stores: the mean of both, or the one that its store can know.
+/// likeness, which all of them are made of, can be compared. So a hit counts by its share of the
+/// best BM25 and of the greatest likeness of all stores: the mean of both, or the one that its store
+/// can know.
 struct Best {
     words: f32,
-    /// By model: their cosines differ in size.
-    cosines: HashMap<String, f32>,
+    /// By model: they differ in size.
+    likenesses: HashMap<String, f32>,
 }
 
 impl Best {
     fn of<'a>(all: impl Iterator<Item = &'a Found>) -> Best {
-        let mut best = Best { words: f32::MIN_POSITIVE, cosines: HashMap::new() };
+        let mut best = Best { words: f32::MIN_POSITIVE, likenesses: HashMap::new() };
         for found in all {
             for hit in &found.hits {
                 best.words = best.words.max(words(&hit.why));
-                if let (Some(model), Some(cosine)) = (&found.means.model, hit.why.cosine) {
-                    let most = best.cosines.entry(model.clone()).or_insert(f32::MIN_POSITIVE);
-                    *most = most.max(cosine);
+                if let (Some(model), Some(likeness)) = (&found.means.model, hit.why.likeness) {
+                    let most = best.likenesses.entry(model.clone()).or_insert(f32::MIN_POSITIVE);
+                    *most = most.max(likeness);
                 }
             }
         }
@@ -287,8 +288,8 @@ impl Best {
 
     fn score(&self, means: &Means, why: &Why) -> f32 {
         let by_words = means.words.then(|| words(why) / self.words);
-        let best = means.model.as_ref().and_then(|model| self.cosines.get(model));
-        let by_meaning = why.cosine.zip(best).map(|(cosine, best)| cosine.max(0.0) / best);
+        let best = means.model.as_ref().and_then(|model| self.likenesses.get(model));
+        let by_meaning = why.likeness.zip(best).map(|(likeness, best)| likeness.max(0.0) / best);
         let shares = [by_words, by_meaning];
         let known = shares.iter().flatten().count().max(1) as f32;
         // An identifier that was asked for and is there is worth more than any share: fuzziness
@@ -447,10 +448,10 @@ mod tests {
 
     #[test]
     fn scores_of_stores_are_shares_of_the_best_and_a_stores_own_order_stays() {
-        let best = Best { words: 4.0, cosines: HashMap::from([("m".to_string(), 0.8)]) };
-        let why = |words: Option<f32>, cosine| Why {
+        let best = Best { words: 4.0, likenesses: HashMap::from([("m".to_string(), 0.8)]) };
+        let why = |words: Option<f32>, likeness| Why {
             words: words.map(|score| (1, score)),
-            cosine,
+            likeness,
             ..Why::default()
         };
         let model = Some("m".to_string());

@@ -19,6 +19,7 @@ pub(crate) mod merge;
 pub(crate) mod model;
 pub(crate) mod put;
 pub(crate) mod record;
+pub(crate) mod redact;
 pub(crate) mod review;
 pub(crate) mod role;
 pub(crate) mod run;

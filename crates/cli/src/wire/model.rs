@@ -114,6 +114,10 @@ pub(crate) struct ModelInfoOut<'a> {
     /// What is put before each passage.
     #[serde(skip_serializing_if = "str::is_empty")]
     passage_prefix: &'a str,
+    /// Cosine of texts that have nothing to do with each other, in hundredths; left out where it is
+    /// taken for 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cosine_floor: Option<u32>,
     /// Most tokens of one text; left out where the service decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens_max: Option<u32>,
@@ -134,6 +138,7 @@ impl<'a> ModelInfoOut<'a> {
             pooling: model.pooling.as_str(),
             query_prefix: &model.query_prefix,
             passage_prefix: &model.passage_prefix,
+            cosine_floor: (model.cosine_floor > 0).then_some(model.cosine_floor.into()),
             tokens_max,
         }
     }

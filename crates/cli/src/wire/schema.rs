@@ -25,6 +25,7 @@ use super::merge::MergeAnswer;
 use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
 use super::record::{FoundOut, HistoryOut, RecordOut, Records};
+use super::redact::RedactOut;
 use super::review::{DecidedOut, PendingRecordOut, PendingRecordsOut, RulesOut};
 use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut, ScheduleOut};
 use super::run::{
@@ -127,6 +128,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("purge", of::<PurgeOut<'_>>),
     ("push", of::<PulledOut<'_>>),
     ("put", of::<PutAnswer<'_>>),
+    ("redact", of::<RedactOut<'_>>),
     ("reembed", of::<EmbeddedOut<'_>>),
     ("replay run", of::<ReplayOut<'_>>),
     ("replay verify", of::<ReplayVerifyOut<'_>>),

@@ -593,6 +593,7 @@ fn care(to: &Checked) {
     to.ok(&["verify"]);
     let key = to.ok(&["key", "init"]);
     to.ok(&["key", "show"]);
+    to.answer(0, &["redact", "-"], b"write to jo@kapsa-memory.dev");
     to.ok(&["put", "--uri", "note/signed", "--text", "signed"]);
     let chain = to.ok(&["stats"]);
     let key = text(&key["public_key"]);

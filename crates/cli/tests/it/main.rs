@@ -28,6 +28,7 @@ mod people;
 mod put;
 mod questions;
 mod read;
+mod redact;
 mod rerank;
 mod review;
 mod roles;

@@ -32,6 +32,8 @@ pub struct ConvertOptions {
     pub passage_prefix: Option<String>,
     /// Most tokens of a text that the model reads; at most 512.
     pub tokens_max: Option<usize>,
+    /// [`kapsa_model::Model::cosine_floor`].
+    pub cosine_floor: u8,
 }
 
 fn refused(message: String, hint: &str) -> EmbedError {
@@ -134,6 +136,7 @@ fn head(
         epsilon: config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
         pooling: if is_first { "first" } else { "mean" }.into(),
         lower_case: lower_case.or(tokenizer["normalizer"]["lowercase"].as_bool()).unwrap_or(true),
+        cosine_floor: if reranker { 0 } else { options.cosine_floor },
         reranker,
     })
 }

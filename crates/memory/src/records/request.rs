@@ -385,6 +385,9 @@ pub struct Why {
     pub meaning: Option<(usize, f32)>,
     /// Cosine, also of a record that meaning alone would not have found.
     pub cosine: Option<f32>,
+    /// The same as one of a model whose unrelated texts have a cosine of 0: what comes from
+    /// different models is compared by this.
+    pub likeness: Option<f32>,
     /// Terms of the query that it has, as they are indexed.
     pub terms: Vec<String>,
     /// The share of the query's words that it has, weighed by how rare each is; for a principal

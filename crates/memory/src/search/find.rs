@@ -337,7 +337,8 @@ impl<'a> Search<'a> {
             missing: coverage.missing,
             ..Means::default()
         };
-        Ok(Some((Meaning { blocks, question }, means)))
+        let model = embedder.model().clone();
+        Ok(Some((Meaning { blocks, question, model }, means)))
     }
 }
 

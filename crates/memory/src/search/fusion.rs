@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use kapsa_index::{Near, Query, Sequences, Vectors};
+use kapsa_model::Model;
 
 use super::points::{Points, words_of};
 use super::question::Question;
@@ -24,8 +25,8 @@ use crate::view::visibility::Visibility;
 /// What has no word of the query must be at least so much like it, as a share of the best: there is
 /// always a nearest, however far.
 const LIKE_AT_LEAST: f32 = 0.3;
-/// And so much in any case, as a cosine.
-const COSINE_MIN: f32 = 0.05;
+/// And so much in any case.
+const LIKENESS_MIN: f32 = 0.05;
 /// Candidates that words and meaning each bring to the first pool.
 const POOL: usize = 64;
 /// Most bytes of text in a pool, but for the first candidates.
@@ -82,23 +83,29 @@ impl FusionCandidate {
         }
     }
 
+    /// How like the question it is by a model.
+    fn likeness(&self, model: &Model) -> Option<f32> {
+        self.meaning.map(|(_, cosine)| model.likeness(cosine))
+    }
+
     /// Whether anything but a likeness of less than `least` speaks for it.
-    fn speaks(&self, least: f32) -> bool {
+    fn speaks(&self, least: f32, model: &Model) -> bool {
         let other =
             self.points.iter().any(|(what, _)| ["words_beside", "exact", "phrase"].contains(what));
         self.words.is_some()
             || other
-            || self.meaning.is_some_and(|(_, cosine)| cosine >= least.max(COSINE_MIN))
+            || self.likeness(model).is_some_and(|likeness| likeness >= least.max(LIKENESS_MIN))
     }
 
     fn total(&self) -> f32 {
         self.points.iter().map(|(_, points)| points).sum()
     }
 
-    fn fused(self, question: &Question) -> Fused {
+    fn fused(self, question: &Question, model: &Model) -> Fused {
         let ranked = |place: Option<(usize, f32)>| {
             place.filter(|(rank, _)| *rank != UNRANKED).map(|(rank, score)| (rank + 1, score))
         };
+        let likeness = self.likeness(model);
         let terms = self.terms.iter().filter_map(|&term| question.query.terms().nth(term));
         Fused {
             score: self.total(),
@@ -109,6 +116,7 @@ impl FusionCandidate {
                 words: ranked(self.words),
                 meaning: ranked(self.meaning),
                 cosine: self.meaning.map(|(_, cosine)| cosine),
+                likeness,
                 terms: terms.map(str::to_string).collect(),
                 points: self.points,
             },
@@ -132,6 +140,8 @@ pub(crate) struct Fused {
 pub(crate) struct Meaning<'a> {
     pub(crate) blocks: Vec<&'a Vectors>,
     pub(crate) question: Vec<f32>,
+    /// The model that made both.
+    pub(crate) model: Model,
 }
 
 /// What the order is made of.
@@ -179,7 +189,9 @@ impl Fusion<'_> {
         let mut pool = POOL;
         loop {
             let Pool { candidates, rarities, is_all } = self.pool(pool, with_words)?;
-            all.append(candidates.into_iter().map(|candidate| candidate.fused(self.question)));
+            let fused =
+                |candidate: FusionCandidate| candidate.fused(self.question, &self.meaning.model);
+            all.append(candidates.into_iter().map(fused));
             all.rarities = rarities;
             if is_all || pool >= FIND_K_MAX || all.fused.len() >= count {
                 return Ok(all);
@@ -228,11 +240,10 @@ impl Fusion<'_> {
         self.compare(&mut candidates)?;
         let words = with_words.then_some(rarities.as_slice());
         Points { fusion: self, rarities: words, spans }.give(&mut candidates);
-        let best = candidates
-            .iter()
-            .filter_map(|candidate| Some(candidate.meaning?.1))
-            .fold(0.0, f32::max);
-        candidates.retain(|candidate| candidate.speaks(LIKE_AT_LEAST * best));
+        let model = &self.meaning.model;
+        let best =
+            candidates.iter().filter_map(|candidate| candidate.likeness(model)).fold(0.0, f32::max);
+        candidates.retain(|candidate| candidate.speaks(LIKE_AT_LEAST * best, model));
         candidates.sort_by(|a, b| {
             b.total().total_cmp(&a.total()).then(b.record.sequence.cmp(&a.record.sequence))
         });

@@ -16,6 +16,9 @@
 //! | time | [`TIME`] | it is of the time that the query speaks of, or names that day |
 //! | recent, sure | [`RECENT`], [`SURE`] | only when asked for |
 //!
+//! Where the cosines of a model have a floor, the candidates' median takes the place of 0:
+//! what is like the query only as much as the others are has no points for it.
+//!
 //! The points were chosen on one half of two kinds of conversation, between people and with
 //! assistants, and measured on the other half: `docs/benchmarks.md`, "Recall". A share of the best,
 //! rather than a rank, keeps what a clear winner is worth: reciprocal ranks gave less in every
@@ -24,6 +27,7 @@
 use std::collections::{HashMap, HashSet};
 
 use kapsa_index::TermPlace;
+use kapsa_model::Model;
 
 use super::fusion::{Fusion, FusionCandidate};
 use super::question::Question;
@@ -87,6 +91,8 @@ const WINDOW_TURNS: u64 = 2;
 const SHORT_BYTES_MAX: usize = 72;
 /// Bytes of a text that are looked through for dates.
 const DATED_BYTES_MAX: usize = 2 << 10;
+/// Fewest candidates whose cosines have a median that says what is common.
+const MEDIAN_OF_MIN: usize = 16;
 const DAY_US: f64 = 86_400e6;
 
 /// What the words of a query find in a record.
@@ -108,7 +114,8 @@ pub(super) struct Points<'a> {
 
 impl Points<'_> {
     pub(super) fn give(&self, candidates: &mut [FusionCandidate]) {
-        score_meaning(candidates, self.rarities.is_some());
+        let zero = zero(candidates, &self.fusion.meaning.model);
+        score_meaning(candidates, zero, self.rarities.is_some());
         let Some(rarities) = self.rarities else { return };
         let Fusion { question, .. } = self.fusion;
         let words = words(candidates, question, rarities);
@@ -199,9 +206,25 @@ fn asks(record: &Record) -> bool {
     record.text.trim_end().ends_with(['?', '？'])
 }
 
+/// The cosine that is worth nothing: of a model with a floor the median of the candidates', or the
+/// floor where they are too few for one.
+fn zero(candidates: &[FusionCandidate], model: &Model) -> f32 {
+    if model.cosine_floor == 0 {
+        return 0.0;
+    }
+    let cosines = candidates.iter().filter_map(|candidate| Some(candidate.meaning?.1));
+    let mut cosines: Vec<f32> = cosines.collect();
+    if cosines.len() < MEDIAN_OF_MIN {
+        return f32::from(model.cosine_floor) / 100.0;
+    }
+    let middle = cosines.len() / 2;
+    *cosines.select_nth_unstable_by(middle, f32::total_cmp).1
+}
+
 /// Meaning, and that of the turns beside a turn.
-fn score_meaning(candidates: &mut [FusionCandidate], with_neighbours: bool) {
-    let cosine = |candidate: &FusionCandidate| candidate.meaning.map(|(_, cosine)| cosine.max(0.0));
+fn score_meaning(candidates: &mut [FusionCandidate], zero: f32, with_neighbours: bool) {
+    let cosine =
+        |candidate: &FusionCandidate| candidate.meaning.map(|(_, cosine)| (cosine - zero).max(0.0));
     let known: Vec<f32> = candidates.iter().filter_map(cosine).collect();
     let best = known.iter().copied().fold(1e-6, f32::max);
     // What has no vector yet is taken for middling.

@@ -86,17 +86,17 @@ impl Strength {
 }
 
 /// Weights of a hit that has a vector: the sum with nothing, and what the share of the words, the
-/// rarest of them and the cosine add. The sum is 0 where 5% of the answerable questions are below.
+/// rarest of them and the likeness add. The sum is 0 where 5% of the answerable questions are below.
 const WITH_MEANING: [f32; 4] = [-10.2, 7.9, 2.8, 20.5];
 /// The same of a hit that only words are known of.
 const BY_WORDS: [f32; 3] = [-3.2, 13.7, 1.7];
 
 /// How sure it is that a hit answers, from 0 to 1.
 pub(super) fn strength(why: &Why) -> f32 {
-    let sum = match why.cosine {
-        Some(cosine) => {
-            let [none, share, rarest, likeness] = WITH_MEANING;
-            none + share * why.share + rarest * why.rarest + likeness * cosine
+    let sum = match why.likeness {
+        Some(likeness) => {
+            let [none, share, rarest, like] = WITH_MEANING;
+            none + share * why.share + rarest * why.rarest + like * likeness
         }
         None => {
             let [none, share, rarest] = BY_WORDS;

@@ -1,6 +1,6 @@
 //! Vectors of one model, and how the capsule names a model. Knows nothing of where they are stored.
 
-use kapsa_model::{Model, Pooling};
+use kapsa_model::{COSINE_FLOOR_MAX, Model, Pooling};
 use serde_json::{Value, json};
 
 /// Version of what is embedded of a record: `write::texts`. The first one put the turn before a
@@ -22,7 +22,7 @@ pub(crate) struct VectorBlock {
 /// How a model is recorded: whatever differs here is another model.
 pub(crate) fn label(model: &Model) -> Vec<u8> {
     let hash = model.hash_hex();
-    let described = json!({
+    let mut described = json!({
         "dimension": model.dimension,
         "hash": hash,
         "name": model.name,
@@ -32,6 +32,9 @@ pub(crate) fn label(model: &Model) -> Vec<u8> {
         "template": TEMPLATE,
         "tokens_max": model.tokens_max,
     });
+    if model.cosine_floor > 0 {
+        described["cosine_floor"] = model.cosine_floor.into();
+    }
     described.to_string().into_bytes()
 }
 
@@ -53,5 +56,38 @@ pub(super) fn model_of(label: &[u8]) -> Option<Model> {
         query_prefix: text("query_prefix")?,
         passage_prefix: text("passage_prefix")?,
         tokens_max: number("tokens_max")?,
+        cosine_floor: match &described["cosine_floor"] {
+            Value::Null => 0,
+            floor => u8::try_from(floor.as_u64()?).ok().filter(|&it| it <= COSINE_FLOOR_MAX)?,
+        },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(cosine_floor: u8) -> Model {
+        Model {
+            name: "m".into(),
+            hash: [7; 32],
+            dimension: 4,
+            pooling: Pooling::First,
+            query_prefix: "q: ".into(),
+            passage_prefix: String::new(),
+            tokens_max: 128,
+            cosine_floor,
+        }
+    }
+
+    /// Capsules whose vectors were made before there were floors keep them.
+    #[test]
+    fn a_label_names_a_floor_only_where_there_is_one() {
+        let plain = String::from_utf8(label(&model(0))).expect("JSON");
+        assert!(!plain.contains("cosine_floor"), "{plain}");
+        for model in [model(0), model(42), model(COSINE_FLOOR_MAX)] {
+            assert_eq!(model_of(&label(&model)), Some(model));
+        }
+        assert_eq!(model_of(&label(&model(COSINE_FLOOR_MAX + 1))), None);
+    }
 }

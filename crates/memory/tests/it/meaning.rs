@@ -20,6 +20,7 @@ const WORDS: [&str; 6] = ["cat", "feline", "dog", "hound", "red", "ship"];
 pub(crate) struct Plain {
     model: Model,
     texts: AtomicUsize,
+    floor: u8,
 }
 
 impl Plain {
@@ -32,8 +33,19 @@ impl Plain {
             query_prefix: String::new(),
             passage_prefix: String::new(),
             tokens_max: 128,
+            cosine_floor: 0,
         };
-        Plain { model, texts: AtomicUsize::new(0) }
+        Plain { model, texts: AtomicUsize::new(0), floor: 0 }
+    }
+
+    /// The same meanings, but unrelated texts have a cosine of `floor` hundredths, which is
+    /// declared or not.
+    pub(crate) fn with_floor(name: &str, floor: u8, is_declared: bool) -> Plain {
+        let mut plain = Plain::new(name);
+        plain.floor = floor;
+        plain.model.dimension += 1;
+        plain.model.cosine_floor = if is_declared { floor } else { 0 };
+        plain
     }
 }
 
@@ -57,7 +69,10 @@ impl Embedder for Plain {
                 vector[if at < 4 { at / 2 } else { at - 2 }] += text.matches(word).count() as f32;
             }
             let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-            Ok(vector.iter().map(|x| x / length).collect())
+            let floor = f32::from(self.floor) / 100.0;
+            let own = vector.iter().map(|x| x / length * (1.0 - floor).sqrt());
+            let common = (self.floor > 0).then(|| floor.sqrt());
+            Ok(own.chain(common).collect())
         };
         texts.iter().map(vector).collect()
     }

@@ -100,6 +100,87 @@ fn the_order_of_hits_does_not_depend_on_how_many_are_wanted() {
     }
 }
 
+/// 39 records that have nothing to do with a cat, one of which has a word of the question, and one
+/// of a cat.
+fn of_one_cat(model: &Plain) -> Capsule {
+    let capsule = capsule();
+    let mut records: Vec<_> =
+        (0..38).map(|n| record(&format!("n/{n}"), &format!("A dog barks, {n} times."))).collect();
+    records.push(record("n/word", "The lamp of a dog."));
+    records.push(record("n/cat", "A cat sleeps."));
+    put(&capsule, records);
+    fill(&capsule.path, model);
+    capsule
+}
+
+fn ask_of(capsule: &Capsule, model: &Plain, request: &FindRequest) -> Found {
+    let reader = Reader::open(&capsule.path).expect("opened");
+    reader.find_with(request, Some(model)).expect("found")
+}
+
+/// Points for the meaning of a hit.
+fn meaning_of(found: &Found, uri: &str) -> Option<f32> {
+    let hit = found.hits.iter().find(|hit| hit.record.uri.short() == uri)?;
+    let (_, points) = hit.why.points.iter().find(|(what, _)| *what == "meaning")?;
+    Some(*points)
+}
+
+/// Unrelated texts had most of the points for meaning where a model gives them a high cosine.
+#[test]
+fn what_is_no_nearer_than_the_others_has_no_points_for_it_where_cosines_have_a_floor() {
+    let request = FindRequest { k: 100, ..FindRequest::new("feline lamp") };
+    for (is_declared, of_word) in [(false, 0.7..0.9), (true, -0.1..0.1)] {
+        let model = Plain::with_floor("floor", 70, is_declared);
+        let found = ask_of(&of_one_cat(&model), &model, &request);
+        let of_cat = meaning_of(&found, "n/cat").expect("the cat is found");
+        assert!(of_cat > 0.99, "{of_cat}");
+        let points = meaning_of(&found, "n/word").unwrap_or(0.0);
+        assert!(of_word.contains(&points), "{is_declared}: {points}");
+    }
+}
+
+/// Without what a model declares, every record with a high cosine seemed to answer.
+#[test]
+fn a_floor_leaves_strengths_as_they_are_and_leaves_out_what_only_it_speaks_for() {
+    let request = FindRequest { k: 100, ..FindRequest::new("feline basket") };
+    let strengths = |model: &Plain| -> Vec<(String, f32)> {
+        let found = ask_of(&of_one_cat(model), model, &request);
+        let uri = |hit: &kapsa_memory::Hit| hit.record.uri.short().to_string();
+        found.hits.iter().map(|hit| (uri(hit), hit.strength)).collect()
+    };
+    let plain = strengths(&Plain::new("plain"));
+    assert_eq!(plain.iter().map(|(uri, _)| uri.as_str()).collect::<Vec<_>>(), ["n/cat"]);
+    let declared = strengths(&Plain::with_floor("floor", 70, true));
+    assert_eq!(declared.len(), 1, "{declared:?}");
+    assert!((declared[0].1 - plain[0].1).abs() < 0.01, "{declared:?} {plain:?}");
+    assert!(strengths(&Plain::with_floor("floor", 70, false)).len() > 30);
+}
+
+#[test]
+fn of_few_records_the_second_best_is_still_near_where_cosines_have_a_floor() {
+    let model = Plain::with_floor("floor", 70, true);
+    let capsule = capsule();
+    put(
+        &capsule,
+        vec![record("n/a", "A cat."), record("n/b", "A cat and a dog."), record("n/c", "Red.")],
+    );
+    fill(&capsule.path, &model);
+    let found = ask_of(&capsule, &model, &FindRequest::new("feline"));
+    assert!(meaning_of(&found, "n/b").is_some_and(|points| (0.6..0.8).contains(&points)));
+}
+
+/// The same weights, used in another way: not the same vectors.
+#[test]
+fn vectors_of_models_with_different_floors_are_never_compared() {
+    let model = Plain::with_floor("floor", 70, true);
+    let capsule = of_one_cat(&model);
+    let other = Plain::with_floor("floor", 70, false);
+    let found = ask_of(&capsule, &other, &FindRequest::new("dog"));
+    assert!(!found.hits.is_empty() && found.hits.iter().all(|hit| hit.why.cosine.is_none()));
+    let coverage = Reader::open(&capsule.path).expect("opened").coverage().expect("coverage");
+    assert_eq!(coverage.model.as_ref(), Some(kapsa_model::Embedder::model(&model)));
+}
+
 #[test]
 fn a_quoted_phrase_comes_first_and_is_required_only_when_asked() {
     let capsule = capsule();

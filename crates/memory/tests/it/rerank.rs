@@ -28,6 +28,7 @@ impl Gold {
             query_prefix: String::new(),
             passage_prefix: String::new(),
             tokens_max: 512,
+            cosine_floor: 0,
         };
         Gold { model, read: Mutex::default(), is_broken: false }
     }

@@ -25,6 +25,8 @@ pub(crate) struct Kapsa {
     name: &'static str,
     mode: SearchMode,
     embedder: Option<LocalEmbedder>,
+    /// The file of another embedder than the bundled one.
+    embedder_file: Option<PathBuf>,
     /// The file of a re-ranker, until it is opened.
     reranker_file: Option<PathBuf>,
     reranker: Option<LocalReranker>,
@@ -42,7 +44,20 @@ struct Open {
 impl Kapsa {
     /// Searches as `name` says, by `mode`.
     pub(crate) fn new(name: &'static str, mode: SearchMode) -> Kapsa {
-        Kapsa { name, mode, embedder: None, reranker_file: None, reranker: None, open: None }
+        Kapsa {
+            name,
+            mode,
+            embedder: None,
+            embedder_file: None,
+            reranker_file: None,
+            reranker: None,
+            open: None,
+        }
+    }
+
+    /// The same, with the embedder of a file.
+    pub(crate) fn embedded(name: &'static str, mode: SearchMode, file: PathBuf) -> Kapsa {
+        Kapsa { embedder_file: Some(file), ..Kapsa::new(name, mode) }
     }
 
     /// The same, with the re-ranker of a file.
@@ -61,7 +76,11 @@ impl Ranker for Kapsa {
     }
 
     fn model(&self) -> String {
-        if self.mode == SearchMode::Words { String::new() } else { "bundled".to_string() }
+        if self.mode == SearchMode::Words {
+            return String::new();
+        }
+        let of_file = self.embedder.as_ref().filter(|_| self.embedder_file.is_some());
+        of_file.map_or_else(|| "bundled".to_string(), |embedder| embedder.model().name.clone())
     }
 
     /// The size is that of the whole file: records and index.
@@ -87,7 +106,10 @@ impl Ranker for Kapsa {
         drop(writer);
         if self.mode != SearchMode::Words {
             if self.embedder.is_none() {
-                self.embedder = Some(LocalEmbedder::bundled()?);
+                self.embedder = Some(match &self.embedder_file {
+                    Some(file) => LocalEmbedder::from_bytes(std::fs::read(file)?.into())?,
+                    None => LocalEmbedder::bundled()?,
+                });
             }
             let embedder = self.embedder.as_ref().ok_or("there is no model")?;
             embed(

@@ -50,6 +50,10 @@ pub(crate) trait Ranker {
 /// that use it are there only with it.
 const RERANKER: &str = "KAPSA_RERANKER";
 
+/// Where the model file of another embedder is, which `cargo xtask model --embedder` makes: the
+/// rankers that use it are there only with it.
+pub(crate) const EMBEDDER: &str = "KAPSA_EMBEDDER";
+
 /// Every ranker, baselines first.
 pub(crate) fn all() -> Vec<Box<dyn Ranker>> {
     let mut all: Vec<Box<dyn Ranker>> = vec![
@@ -64,6 +68,13 @@ pub(crate) fn all() -> Vec<Box<dyn Ranker>> {
             [("kapsa lex rerank", SearchMode::Words), ("kapsa rerank", SearchMode::Auto)]
         {
             all.push(Box::new(kapsa::Kapsa::reranked(name, mode, file.clone().into())));
+        }
+    }
+    if let Some(file) = std::env::var_os(EMBEDDER) {
+        for (name, mode) in
+            [("kapsa sem embedder", SearchMode::Meaning), ("kapsa embedder", SearchMode::Auto)]
+        {
+            all.push(Box::new(kapsa::Kapsa::embedded(name, mode, file.clone().into())));
         }
     }
     all

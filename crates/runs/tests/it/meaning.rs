@@ -18,6 +18,7 @@ impl Plain {
             query_prefix: String::new(),
             passage_prefix: String::new(),
             tokens_max: 128,
+            cosine_floor: 0,
         };
         Plain { model }
     }

@@ -175,7 +175,7 @@ impl Pattern {
 }
 
 /// A pattern over bytes, whose `^` and `$` are the ends of lines.
-pub(super) fn build(source: &str) -> Result<Regex, Box<regex_automata::meta::BuildError>> {
+fn build(source: &str) -> Result<Regex, Box<regex_automata::meta::BuildError>> {
     let config = syntax::Config::new().unicode(false).utf8(false).multi_line(true);
     Regex::builder().syntax(config).build(source).map_err(Box::new)
 }

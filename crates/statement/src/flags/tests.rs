@@ -3,7 +3,6 @@
 
 mod attacks;
 mod ordinary;
-mod secrets;
 
 use super::*;
 

@@ -65,6 +65,7 @@ pages! {
     runs "docs/runs.md"
     search "docs/search.md"
     security "docs/security.md"
+    traces "docs/traces.md"
     versions "docs/versions.md"
 }
 

@@ -1,7 +1,8 @@
 //! What the rules for secrets find, where. The secrets are made up, and joined here from parts so
 //! that no scanner of repositories takes them for real ones.
 
-use super::super::secrets;
+use super::drawn;
+use crate::secrets;
 
 /// What is found: the rule and the secret.
 fn found(text: &str) -> Vec<(&'static str, String)> {
@@ -13,11 +14,6 @@ fn found(text: &str) -> Vec<(&'static str, String)> {
 fn check(before: &str, secret: &str, after: &str, rule: &'static str) {
     let text = format!("{before}{secret}{after}");
     assert_eq!(found(&text), [(rule, secret.to_string())], "{text}");
-}
-
-/// So many letters and digits without an order.
-fn drawn(length: usize) -> String {
-    "q7Zk3Qm81xYtR5vB9cLw2NfHs6DgJp4aUe0oXiWb".chars().cycle().take(length).collect()
 }
 
 #[test]

@@ -17,19 +17,13 @@ use regex_automata::meta::Regex;
 use regex_automata::util::captures::Captures;
 use regex_automata::{Anchored, Input};
 
-use super::rules::build;
+use crate::{Span, build, joined};
 
 /// How far back the name of a value, or the scheme of a URL, is read from its keyword, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
-/// A secret in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SecretSpan {
-    /// Its bytes.
-    pub range: Range<usize>,
-    /// The rule that found it, such as `github_token`.
-    pub rule: &'static str,
-}
+/// Longest name with a password in a URL, in bytes.
+const URL_USER_BYTES_MAX: usize = 256;
 
 /// One kind of secret.
 struct SecretRule {
@@ -40,6 +34,8 @@ struct SecretRule {
     keywords: &'static [&'static str],
     /// Its first group is the secret; without groups, the whole match.
     pattern: &'static str,
+    /// Whether what stands behind a keyword lets a match be expected: cheaper than the pattern.
+    may_follow: fn(&[u8]) -> bool,
     /// Whether a match is one.
     is_secret: fn(&Parts, &[u8]) -> bool,
 }
@@ -69,6 +65,7 @@ const RULES: &[SecretRule] = &[
         what: "a private key",
         keywords: &["-----begin"],
         pattern: r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
+        may_follow: |_| true,
         is_secret: |_, found| !found.windows(3).any(|part| part == b"..."),
     },
     SecretRule {
@@ -76,6 +73,7 @@ const RULES: &[SecretRule] = &[
         what: "an access key of AWS",
         keywords: &["akia", "asia", "abia", "acca"],
         pattern: r"\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -83,6 +81,7 @@ const RULES: &[SecretRule] = &[
         what: "a GitHub token",
         keywords: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
         pattern: r"\b((?:gh[pousr]_[A-Za-z0-9]{36,255})|(?:github_pat_[A-Za-z0-9_]{22,255}))",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -90,6 +89,7 @@ const RULES: &[SecretRule] = &[
         what: "a GitLab token",
         keywords: &["glpat-", "gldt-", "glrt-"],
         pattern: r"\b(gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,300})",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -97,6 +97,7 @@ const RULES: &[SecretRule] = &[
         what: "a Slack token",
         keywords: &["xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
         pattern: r"\b((?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,300})",
+        may_follow: |_| true,
         is_secret: has_digits,
     },
     SecretRule {
@@ -104,6 +105,7 @@ const RULES: &[SecretRule] = &[
         what: "the address of a Slack webhook",
         keywords: &["hooks.slack.com"],
         pattern: r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{20,200})",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -111,6 +113,7 @@ const RULES: &[SecretRule] = &[
         what: "a Stripe key",
         keywords: &["sk_live_", "rk_live_"],
         pattern: r"\b([sr]k_live_[A-Za-z0-9]{10,250})",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -118,6 +121,7 @@ const RULES: &[SecretRule] = &[
         what: "a key of a model's interface",
         keywords: &["sk-"],
         pattern: r"\b(sk-[A-Za-z0-9_-]{20,300})",
+        may_follow: |_| true,
         is_secret: |parts, found| is_varied(parts, found) && has_long_part(found),
     },
     SecretRule {
@@ -125,6 +129,7 @@ const RULES: &[SecretRule] = &[
         what: "a Google key",
         keywords: &["aiza"],
         pattern: r"\b(AIza[0-9A-Za-z_-]{35})",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -132,6 +137,7 @@ const RULES: &[SecretRule] = &[
         what: "an npm token",
         keywords: &["npm_"],
         pattern: r"\b(npm_[A-Za-z0-9]{36})\b",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -139,6 +145,7 @@ const RULES: &[SecretRule] = &[
         what: "a PyPI token",
         keywords: &["pypi-"],
         pattern: r"\b(pypi-[A-Za-z0-9_-]{50,400})",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -146,6 +153,7 @@ const RULES: &[SecretRule] = &[
         what: "a Hugging Face token",
         keywords: &["hf_"],
         pattern: r"\b(hf_[A-Za-z0-9]{34,40})\b",
+        may_follow: |_| true,
         is_secret: is_varied,
     },
     SecretRule {
@@ -153,6 +161,7 @@ const RULES: &[SecretRule] = &[
         what: "a signed token (JWT)",
         keywords: &["eyj"],
         pattern: r"\b(eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,})",
+        may_follow: |_| true,
         is_secret: |_, found| names_algorithm(found),
     },
     SecretRule {
@@ -163,6 +172,7 @@ const RULES: &[SecretRule] = &[
             r"(?P<name>[A-Za-z0-9+._-]{2,64})://",
             r#"[^\s/:@"'<>`]{0,80}:(?P<value>[^\s/@"'<>`]{3,128})@[A-Za-z0-9\[]"#,
         ),
+        may_follow: is_sign_near,
         is_secret: |_, found| !assigned::is_placeholder(&text(found)),
     },
     SecretRule {
@@ -170,7 +180,16 @@ const RULES: &[SecretRule] = &[
         what: "a bearer token",
         keywords: &["bearer"],
         pattern: r#"(?i:\bbearer)[ \t]+["']?([A-Za-z0-9._~+/-]{20,4096}=*)"#,
+        may_follow: |_| true,
         is_secret: |_, found| assigned::is_random(&text(found)),
+    },
+    SecretRule {
+        name: "basic_credentials",
+        what: "a name and a password in a header",
+        keywords: &["basic"],
+        pattern: r#"(?i:\bbasic)[ \t]+([A-Za-z0-9+/]{12,4096}={0,2})"#,
+        may_follow: |_| true,
+        is_secret: |_, found| found.len() % 4 == 0 && assigned::is_random(&text(found)),
     },
     SecretRule {
         name: "assigned_secret",
@@ -181,6 +200,7 @@ const RULES: &[SecretRule] = &[
             r#"|passphrase|pwd|credentials?))["'\]]{0,2}[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}"#,
             r#"(?P<quote>["'`]?)(?P<value>[^\s"'`]{8,512})"#,
         ),
+        may_follow: is_assigned,
         is_secret: |parts, _| assigned::is_secret(parts),
     },
 ];
@@ -205,37 +225,37 @@ static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| {
     }
 });
 
-/// Whether a folded text has a keyword of a secret: without building what seeks them in long ones.
-pub(super) fn is_mentioned(folded: &str) -> bool {
+/// Whether a text in lower case has a keyword of a secret, which any text with one has: for short
+/// texts, without building what seeks them in long ones.
+#[must_use]
+pub fn may_have_secrets(folded: &str) -> bool {
     let mut keywords = RULES.iter().flat_map(|rule| rule.keywords);
     keywords.any(|word| memmem::find(folded.as_bytes(), word.as_bytes()).is_some())
 }
 
+/// The same of any text, for many of them.
+pub(crate) fn is_keyword_in(text: &str) -> bool {
+    PREFILTER.keywords.is_match(text)
+}
+
 /// The secrets in a text: ascending, not overlapping.
 #[must_use]
-pub fn secrets(text: &str) -> Vec<SecretSpan> {
-    let mut found_spans: Vec<(usize, SecretSpan)> = Vec::new();
+pub fn secrets(text: &str) -> Vec<Span> {
+    let mut found_spans: Vec<(usize, Span)> = Vec::new();
     let mut examined = [0; RULES.len()];
     for found in PREFILTER.keywords.find_overlapping_iter(text) {
         let at = PREFILTER.rules[found.pattern().as_usize()];
         let start = start(&RULES[at], text.as_bytes(), found.start());
-        if start >= examined[at] {
+        if start >= examined[at] && (RULES[at].may_follow)(&text.as_bytes()[found.end()..]) {
             examined[at] = start + 1;
             let span = found_by(at, text.as_bytes(), start);
             examined[at] = span.as_ref().map_or(examined[at], |span| span.range.end);
             found_spans.extend(span.map(|span| (at, span)));
         }
     }
-    // Of two at one place, what begins first; of these, what a rule of its own knows.
+    // Of two that begin together, the rule that knows more is named.
     found_spans.sort_by_key(|(at, span)| (span.range.start, *at));
-    let mut spans: Vec<SecretSpan> = found_spans.into_iter().map(|(_, span)| span).collect();
-    let mut end = 0;
-    spans.retain(|span| {
-        let is_free = span.range.start >= end;
-        end = end.max(span.range.end);
-        is_free
-    });
-    spans
+    joined(found_spans.into_iter().map(|(_, span)| span).collect())
 }
 
 /// Where what a rule finds begins, if its keyword is here.
@@ -248,7 +268,22 @@ fn start(rule: &SecretRule, text: &[u8], keyword: usize) -> usize {
     keyword - before.take_while(|byte| is_name(byte)).count()
 }
 
-fn found_by(at: usize, text: &[u8], start: usize) -> Option<SecretSpan> {
+/// Whether a name ends here and something is assigned to it.
+fn is_assigned(after: &[u8]) -> bool {
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+    let after = &after[after.iter().take(NAME_BYTES_MAX).take_while(is_name).count()..];
+    let quotes = after.iter().take(2).take_while(|byte| b"\"']".contains(byte)).count();
+    let after = after[quotes..].iter().take(4);
+    let mut after = after.skip_while(|byte| b" \t".contains(byte));
+    after.next().is_some_and(|byte| b":=".contains(byte))
+}
+
+/// Whether a name, a password and a host may follow.
+fn is_sign_near(after: &[u8]) -> bool {
+    memchr::memchr(b'@', &after[..after.len().min(URL_USER_BYTES_MAX)]).is_some()
+}
+
+fn found_by(at: usize, text: &[u8], start: usize) -> Option<Span> {
     let rule = &RULES[at];
     let pattern = PREFILTER.patterns[at]
         .get_or_init(|| build(rule.pattern).expect("a test builds every pattern"));
@@ -267,12 +302,32 @@ fn found_by(at: usize, text: &[u8], start: usize) -> Option<SecretSpan> {
         return None;
     }
     let is_assigned = parts.range("sign").is_some();
-    let range = if is_assigned { assigned::trimmed(text, secret) } else { secret };
-    Some(SecretSpan { range, rule: rule.name })
+    let range = match is_assigned {
+        true => assigned::trimmed(text, to_its_end(text, secret, is_of_value)),
+        false => to_its_end(text, secret, is_of_token),
+    };
+    Some(Span { range, rule: rule.name })
 }
 
-/// What a text holds, for a person; nothing without secrets.
-pub(super) fn described(spans: &[SecretSpan]) -> Option<String> {
+/// What is longer than its rule expects is taken whole.
+fn to_its_end(text: &[u8], secret: Range<usize>, is_of_it: fn(u8) -> bool) -> Range<usize> {
+    let rest = &text[secret.end..];
+    let more = rest.iter().take_while(|byte| is_of_it(**byte)).count();
+    secret.start..secret.end + more
+}
+
+fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-+/=".contains(&byte)
+}
+
+/// Whether a byte is of an assigned value, as the pattern of its rule says.
+fn is_of_value(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !b"\"'`".contains(&byte)
+}
+
+/// What a text holds, for a person and without the secrets themselves; nothing without any.
+#[must_use]
+pub fn secrets_described(spans: &[Span]) -> Option<String> {
     let first = spans.first()?;
     let what =
         RULES.iter().find(|rule| rule.name == first.rule).map_or("a secret", |rule| rule.what);
