@@ -192,7 +192,12 @@ impl StoreLocation {
     }
 
     fn writer(&self) -> Result<Writer> {
-        match Writer::open(&self.path, self.options.clone()) {
+        let last = lock(&self.last).clone();
+        let opened = match &last {
+            Some(reader) => Writer::open_after(reader, self.options.clone()),
+            None => Writer::open(&self.path, self.options.clone()),
+        };
+        match opened {
             Err(Error::Capsule(CapsuleError::NotFound { .. })) => {}
             opened => return opened,
         }

@@ -227,6 +227,41 @@ impl Snapshot {
         }
     }
 
+    /// Takes over what an earlier snapshot has read and checked of segments that are still in
+    /// force. False, and nothing is taken over, when this history does not begin with the earlier
+    /// one. If it does, every record of the earlier one is a record of this one: a file is only
+    /// added to, and one that is written anew counts as another.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn adopt(&self, earlier: &Snapshot) -> Result<bool> {
+        if !self.continues(earlier)? {
+            return Ok(false);
+        }
+        let known: HashMap<u64, usize> =
+            (0..earlier.inner.payloads.len()).map(|at| (earlier.inner.meta(at).id, at)).collect();
+        for (at, cell) in self.inner.payloads.iter().enumerate() {
+            let meta = self.inner.meta(at);
+            let same = known.get(&meta.id).filter(|&&at| earlier.inner.meta(at) == meta);
+            if let Some(payload) = same.and_then(|&at| earlier.inner.payloads[at].get()) {
+                // One that was read in the meantime is as good.
+                let _already_read = cell.set(Arc::clone(payload));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the newest commit of an earlier snapshot is in this one's file where it was then.
+    fn continues(&self, earlier: &Snapshot) -> Result<bool> {
+        let (now, then) = (&self.inner.head, &earlier.inner.head);
+        if self.inner.header != earlier.inner.header || then.offset == 0 || then.end > now.end {
+            return Ok(false);
+        }
+        let bytes = self.inner.read(then.offset, FRAME_HEADER_BYTES as usize)?;
+        let frame = Frame::decode(&bytes, then.offset, &self.inner.header);
+        Ok(frame.is_ok_and(|frame| frame.digest == then.digest))
+    }
+
     /// The payload of each segment, index and derived, its head checked.
     pub(crate) fn payloads(&self) -> impl Iterator<Item = Result<&Payload>> {
         (0..self.inner.payloads.len()).map(|index| Ok(&**self.inner.segment(index)?))

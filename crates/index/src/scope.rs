@@ -14,9 +14,9 @@ use crate::reader::Reader;
 use crate::tail::{TailWords, TermHash};
 
 /// Documents by whose lengths the mean length is estimated.
-const LENGTHS_MAX: u64 = 1024;
+const LENGTHS_MAX: u64 = 256;
 /// Documents with a word after which those that follow are taken to have it as often.
-const WITH_WORD_MAX: u64 = 4096;
+const WITH_WORD_MAX: u64 = 1024;
 
 /// Says which documents count for the statistics of a search.
 pub trait Scope {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tantivy::DocId;
 
@@ -47,10 +47,17 @@ pub struct Segment {
 ///
 /// Opening checks heads only; a segment is opened when it is first needed.
 pub struct Searcher {
+    segments: Arc<Segments>,
+    tail: Vec<TailDoc>,
+}
+
+/// The segments of searchers that differ in their tails alone.
+struct Segments {
     index: BlobIndex,
     first_seqs: Vec<u64>,
     readers: Vec<OnceLock<Reader>>,
-    tail: Vec<TailDoc>,
+    /// Sequence after the last document.
+    next_seq: u64,
 }
 
 /// A document about to enter a result. Its columns are read only when asked for.
@@ -136,24 +143,39 @@ impl Searcher {
             first_seqs.push(segment.first_seq);
             blobs.push(blob);
         }
+        let readers = first_seqs.iter().map(|_| OnceLock::new()).collect();
+        let segments = Segments { index: BlobIndex::new(blobs)?, first_seqs, readers, next_seq };
+        assert_eq!(
+            segments.index.blobs().len(),
+            segments.readers.len(),
+            "a reader for each segment"
+        );
+        debug_assert!(segments.first_seqs.is_sorted(), "segments follow each other");
+        Searcher { segments: Arc::new(segments), tail: Vec::new() }.with_tail(tail)
+    }
+
+    /// The same segments, and what was opened of them, before another tail.
+    ///
+    /// # Errors
+    /// [`Error::Order`].
+    pub fn with_tail(&self, tail: Vec<TailDoc>) -> Result<Searcher> {
+        let mut next_seq = self.segments.next_seq;
         for doc in &tail {
             check_order(doc.seq(), next_seq)?;
             next_seq = doc.seq().saturating_add(1);
         }
-        let readers = first_seqs.iter().map(|_| OnceLock::new()).collect();
-        let searcher = Searcher { index: BlobIndex::new(blobs)?, first_seqs, readers, tail };
-        assert_eq!(
-            searcher.index.blobs().len(),
-            searcher.readers.len(),
-            "a reader for each segment"
-        );
-        debug_assert!(searcher.first_seqs.is_sorted(), "segments follow each other");
-        Ok(searcher)
+        Ok(Searcher { segments: Arc::clone(&self.segments), tail })
+    }
+
+    /// The tail.
+    #[must_use]
+    pub fn tail(&self) -> &[TailDoc] {
+        &self.tail
     }
 
     /// Documents in segments and tail.
     pub fn document_count(&self) -> u64 {
-        let stored = self.index.blobs().iter().map(|blob| u64::from(blob.documents));
+        let stored = self.segments.index.blobs().iter().map(|blob| u64::from(blob.documents));
         stored.sum::<u64>() + self.tail.len() as u64
     }
 
@@ -265,11 +287,13 @@ impl Searcher {
     /// # Errors
     /// [`Error::Damaged`].
     pub fn candidate(&self, seq: u64) -> Result<Option<Candidate<'_>>> {
-        if let Some(ord) = self.first_seqs.partition_point(|&first| first <= seq).checked_sub(1) {
-            let doc = seq - self.first_seqs[ord];
-            if doc < u64::from(self.index.blobs()[ord].documents) {
+        if let Some(ord) =
+            self.segments.first_seqs.partition_point(|&first| first <= seq).checked_sub(1)
+        {
+            let doc = seq - self.segments.first_seqs[ord];
+            if doc < u64::from(self.segments.index.blobs()[ord].documents) {
                 debug_assert_eq!(
-                    self.first_seqs[ord] + u64::from(doc as DocId),
+                    self.segments.first_seqs[ord] + u64::from(doc as DocId),
                     seq,
                     "a segment counts its documents in 32 bits"
                 );
@@ -348,30 +372,31 @@ impl Searcher {
     }
 
     fn reader(&self, ord: usize) -> Result<&Reader> {
-        if self.readers[ord].get().is_none() {
-            let blob = self.index.blobs()[ord].clone();
-            let opened =
-                guard(|| Reader::new(self.first_seqs[ord], blob, &self.index.segment(ord)));
-            if self.readers[ord].set(opened?).is_err() {
+        if self.segments.readers[ord].get().is_none() {
+            let blob = self.segments.index.blobs()[ord].clone();
+            let opened = guard(|| {
+                Reader::new(self.segments.first_seqs[ord], blob, &self.segments.index.segment(ord))
+            });
+            if self.segments.readers[ord].set(opened?).is_err() {
                 // Another thread was faster; its reader is as good.
             }
         }
-        Ok(self.readers[ord].get().expect("set above"))
+        Ok(self.segments.readers[ord].get().expect("set above"))
     }
 
     /// The segments that begin before the filter's numbers end.
     fn readers(&self, filter: &Filter) -> Result<Vec<&Reader>> {
         let count = self.segments_before(filter);
-        let unopened = self.readers[..count]
+        let unopened = self.segments.readers[..count]
             .iter()
-            .zip(self.index.blobs())
+            .zip(self.segments.index.blobs())
             .filter(|(reader, _)| reader.get().is_none());
         unopened.for_each(|(_, blob)| blob.will_open());
         (0..count).map(|ord| self.reader(ord)).collect()
     }
 
     fn segments_before(&self, filter: &Filter) -> usize {
-        self.first_seqs.partition_point(|&first| first < filter.seqs_end())
+        self.segments.first_seqs.partition_point(|&first| first < filter.seqs_end())
     }
 
     fn analysed_tail(&self, query: &Query, filter: &Filter) -> Vec<TailWords<'_>> {
@@ -401,7 +426,7 @@ impl Searcher {
         let running = Cell::new(false);
         let mut rule = Rule { accept, running: &running };
         let mut found = Vec::new();
-        let mut ords: Vec<usize> = (0..self.readers.len()).collect();
+        let mut ords: Vec<usize> = (0..self.segments.readers.len()).collect();
         if listing.newest_first {
             self.list_tail(listing, &mut rule, &mut found)?;
             ords.reverse();
@@ -428,8 +453,8 @@ impl Searcher {
 
     /// Whether a segment can hold anything to list, as far as its numbers tell.
     fn may_list(&self, listing: &Listing<'_>, ord: usize) -> bool {
-        let first = self.first_seqs[ord];
-        let span = first..first + u64::from(self.index.blobs()[ord].documents);
+        let first = self.segments.first_seqs[ord];
+        let span = first..first + u64::from(self.segments.index.blobs()[ord].documents);
         let allowed = |seqs: &Sequences| seqs.within(span).next().is_some();
         !self.listed_docs(listing, ord).is_empty()
             && listing.filter.seqs.as_ref().is_none_or(allowed)
@@ -437,7 +462,8 @@ impl Searcher {
 
     /// The documents of a segment that are within the listing's sequence numbers.
     fn listed_docs(&self, listing: &Listing<'_>, ord: usize) -> Range<DocId> {
-        let (first, documents) = (self.first_seqs[ord], self.index.blobs()[ord].documents);
+        let (first, documents) =
+            (self.segments.first_seqs[ord], self.segments.index.blobs()[ord].documents);
         let doc = |seq: u64| seq.saturating_sub(first).min(u64::from(documents)) as DocId;
         doc(listing.seqs.start)..doc(listing.seqs.end)
     }

@@ -36,24 +36,48 @@ struct Note {
     entity: String,
     /// Hashes of its words in lower case, in their order.
     words: Vec<u64>,
+    /// The same, ascending.
+    sorted: Vec<u64>,
     /// What it states, once it is read.
     statement: OnceCell<Statement>,
 }
 
 impl Note {
+    fn of(place: usize, record: &Record) -> Note {
+        let words: Vec<u64> = words_in(&record.text).map(|word| xxh3_64(word.as_bytes())).collect();
+        let mut sorted = words.clone();
+        sorted.sort_unstable();
+        let (entity, statement) = (slug(&record.entity), OnceCell::new());
+        Note { place, entity, words, sorted, statement }
+    }
+
     fn may_concern(&self, other: &Note) -> bool {
         if !self.entity.is_empty() && !other.entity.is_empty() {
             return self.entity == other.entity;
         }
-        let shorter = self.words.len().min(other.words.len());
+        let enough = COMMON_MIN * self.words.len().min(other.words.len()) as f32;
+        // Most pairs share too few words, in whatever order: they need no alignment.
+        if (in_both(&self.sorted, &other.sorted) as f32) < enough {
+            return false;
+        }
         let Alignment { common, replaced } =
             align(&other.words, &self.words, |a, b| a == b, |_| true);
-        common as f32 >= COMMON_MIN * shorter as f32 && replaced <= REPLACED_MAX
+        common as f32 >= enough && replaced <= REPLACED_MAX
     }
 
     fn statement(&self, hits: &[Fused]) -> &Statement {
         self.statement.get_or_init(|| Statement::of(&hits[self.place].record.text))
     }
+}
+
+/// How many two ascending lists have in common, each as often as in both.
+fn in_both(a: &[u64], b: &[u64]) -> usize {
+    let (mut i, mut j, mut common) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        common += usize::from(a[i] == b[j]);
+        (i, j) = (i + usize::from(a[i] <= b[j]), j + usize::from(b[j] <= a[i]));
+    }
+    common
 }
 
 /// Puts newer hits before older ones that they bring up to date. Returns the sequences of the older
@@ -64,12 +88,7 @@ pub(super) fn first(fused: &mut Vec<Fused>) -> BTreeMap<u64, u64> {
         .take(COMPARED_MAX)
         .enumerate()
         .filter(|(_, hit)| is_note(&hit.record))
-        .map(|(place, hit)| Note {
-            place,
-            entity: slug(&hit.record.entity),
-            words: words_in(&hit.record.text).map(|word| xxh3_64(word.as_bytes())).collect(),
-            statement: OnceCell::new(),
-        })
+        .map(|(place, hit)| Note::of(place, &hit.record))
         .collect();
     // The oldest first: the newest of several comes to stand before all of them.
     let time = |place: usize| (fused[place].record.created_at, fused[place].record.sequence);
@@ -135,4 +154,17 @@ fn brings_up_to_date(fused: &[Fused], new: &Note, old: &Note) -> bool {
     );
     let (low, high) = (new_hit.score.min(old_hit.score), new_hit.score.max(old_hit.score));
     is_other_value && !judged.is_held && (judged.sure || low >= NEAR_TIE * high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_both;
+
+    #[test]
+    fn what_is_in_both_counts_as_often_as_in_both() {
+        assert_eq!(in_both(&[1, 2, 2, 5, 9], &[2, 2, 2, 3, 9]), 3);
+        assert_eq!(in_both(&[1, 1], &[1]), 1);
+        assert_eq!(in_both(&[], &[1]), 0);
+        assert_eq!(in_both(&[1, 2], &[3, 4]), 0);
+    }
 }

@@ -56,7 +56,7 @@ impl Reader {
     /// As [`Reader::open`].
     pub fn renewed(&self) -> Result<Reader> {
         let snapshot = self.view.store().snapshot().renewed()?;
-        Ok(Reader { view: self.view.main_of(snapshot) })
+        Ok(Reader { view: self.view.main_of(snapshot)? })
     }
 
     /// What this reader sees, as it is stored; for crates that keep kinds of records of their own.

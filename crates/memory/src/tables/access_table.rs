@@ -17,6 +17,7 @@ use crate::tables::keys::TableBytes;
 const HEAD_BYTES: usize = 12;
 const GROUP_BYTES: usize = 12;
 const TERM_BYTES: usize = 16;
+const WORD_BITS: usize = u64::BITS as usize;
 
 /// Groups of a segment under construction.
 #[derive(Debug, Default)]
@@ -146,21 +147,25 @@ impl<B: TableBytes> AccessTable<B> {
 
     /// A bit for each of the first `records`: whether its group is allowed.
     pub(crate) fn bits_of(&self, allowed: &Allowed, records: usize) -> Result<Vec<u64>> {
-        let mut bits = vec![0u64; records.div_ceil(u64::BITS as usize)];
+        let mut bits = vec![0u64; records.div_ceil(WORD_BITS)];
         let is_allowed = |group: usize| allowed.groups.get(group).copied().unwrap_or(false);
         if self.width == 0 {
             debug_assert!(!is_allowed(0), "whoever may know all needs no bits");
             return Ok(bits);
         }
-        for (word, first) in bits.iter_mut().zip((0..records).step_by(u64::BITS as usize)) {
-            let places = first..records.min(first + u64::BITS as usize);
-            let at = |place: usize| self.numbers + place * self.width;
-            let numbers = self.bytes.read(at(places.start)..at(places.end))?;
-            for (bit, number) in numbers.chunks_exact(self.width).enumerate() {
+        let of_byte: [u64; 256] = std::array::from_fn(|group| u64::from(is_allowed(group)));
+        let of_each = |number: &[u8]| match number {
+            [byte] => of_byte[usize::from(*byte)],
+            wider => {
                 let mut bytes = [0; 4];
-                bytes[..self.width].copy_from_slice(number);
-                *word |= u64::from(is_allowed(u32::from_le_bytes(bytes) as usize)) << bit;
+                bytes[..wider.len()].copy_from_slice(wider);
+                u64::from(is_allowed(u32::from_le_bytes(bytes) as usize))
             }
+        };
+        let numbers = self.bytes.read(self.numbers..self.numbers + records * self.width)?;
+        for (word, numbers) in bits.iter_mut().zip(numbers.chunks(WORD_BITS * self.width)) {
+            let each = numbers.chunks_exact(self.width).map(of_each);
+            *word = each.enumerate().fold(0, |word, (bit, is)| word | is << bit);
         }
         Ok(bits)
     }

@@ -1,7 +1,7 @@
 //! Who looks: a principal's profile, and what it may know of each segment. Knows nothing of
 //! branches and revisions.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use kapsa_index::Sequences;
 
@@ -19,6 +19,9 @@ use crate::tables::lineage::Lineage;
 /// records.
 const NARROW_DIVISOR: u64 = 16;
 
+/// Principals of whom is kept what they may know: an eighth of a byte for each record.
+const GUARDS_MAX: usize = 8;
+
 /// A principal who looks: its profile, and the terms of which a record must have one.
 #[derive(Debug)]
 pub(crate) struct Guard {
@@ -31,9 +34,30 @@ pub(crate) struct Guard {
     known: OnceLock<KnownRecords>,
 }
 
+/// The principals who looked into one store last, the newest last: what one may know of all
+/// records is found out once.
+#[derive(Debug, Default)]
+pub(super) struct Guards(Mutex<Vec<Arc<Guard>>>);
+
+impl Guards {
+    /// A principal who looks into a store of so many segments.
+    pub(super) fn of(&self, profile: ClearanceProfile, segments: usize) -> Arc<Guard> {
+        let mut guards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = match guards.iter().position(|guard| guard.profile == profile) {
+            Some(at) => guards.remove(at),
+            None => Arc::new(Guard::new(profile, segments)),
+        };
+        if guards.len() == GUARDS_MAX {
+            guards.remove(0);
+        }
+        guards.push(Arc::clone(&guard));
+        guard
+    }
+}
+
 impl Guard {
     /// A guard for a store of so many segments.
-    pub(super) fn new(profile: ClearanceProfile, segments: usize) -> Guard {
+    fn new(profile: ClearanceProfile, segments: usize) -> Guard {
         let mut terms = access::terms_for(&profile);
         terms.sort_unstable();
         Guard { profile, terms, allowed: empty_cells(segments), known: OnceLock::new() }
@@ -97,7 +121,8 @@ impl Guard {
         let tail = store.tail()?;
         let says = |record: &Record| !record.system && !record.tombstone && record.alias.is_none();
         let may_know = |record: &Record| says(record) && self.profile.can_access(record);
-        let known_there = |body: &Option<Body>| body.as_ref().is_some_and(|b| may_know(&b.record));
+        let known_there =
+            |body: &Option<Arc<Body>>| body.as_ref().is_some_and(|b| may_know(&b.record));
         known.add_each(tail.first_sequence, tail.bodies.iter().map(known_there));
         Ok(self.known.get_or_init(|| known))
     }

@@ -32,7 +32,7 @@ pub(crate) mod vector_block;
 pub(crate) mod vectors;
 pub(crate) mod visibility;
 
-use guard::Guard;
+use guard::{Guard, Guards};
 use known::KnownRecords;
 pub(crate) use store::{Head, Store};
 
@@ -46,6 +46,8 @@ pub(crate) struct View {
     lineage: Lineage,
     /// Who looks; none for the owner, who sees everything.
     guard: Option<Arc<Guard>>,
+    /// Who looked into the store before.
+    guards: Arc<Guards>,
     /// Sequences of the memories seen; none when that is all of them.
     memories: OnceLock<Option<Sequences>>,
     /// Sequences seen, the capsule's own included.
@@ -66,27 +68,36 @@ impl std::fmt::Debug for View {
 impl View {
     /// `main`, as it is in the snapshot.
     pub(crate) fn new(snapshot: Snapshot) -> View {
-        View::of(Arc::new(Store::new(snapshot)), Lineage::main())
+        View::of(Arc::new(Store::new(snapshot)), Arc::default(), Lineage::main())
     }
 
-    fn of(store: Arc<Store>, lineage: Lineage) -> View {
+    fn of(store: Arc<Store>, guards: Arc<Guards>, lineage: Lineage) -> View {
         View {
             store,
             lineage,
             guard: None,
+            guards,
             memories: OnceLock::new(),
             everything: OnceLock::new(),
             trust_min: Trust::ALL[0],
         }
     }
 
-    /// `main` in a snapshot, which shares this one's store when it is of the same commit.
-    pub(crate) fn main_of(&self, snapshot: Snapshot) -> View {
+    /// `main` in a snapshot, which shares this one's store when it is of the same commit, and what
+    /// did not change when it is of a later one.
+    ///
+    /// # Errors
+    /// What the disk reports.
+    pub(crate) fn main_of(&self, snapshot: Snapshot) -> Result<View> {
         if self.store.snapshot().is_same(&snapshot) {
-            View::of(Arc::clone(&self.store), Lineage::main())
-        } else {
-            View::new(snapshot)
+            return Ok(View::of(
+                Arc::clone(&self.store),
+                Arc::clone(&self.guards),
+                Lineage::main(),
+            ));
         }
+        let store = Store::after(&self.store, snapshot)?;
+        Ok(View::of(Arc::new(store), Arc::default(), Lineage::main()))
     }
 
     /// Another lineage in the same store, for the same principal.
@@ -94,17 +105,15 @@ impl View {
         View {
             guard: self.guard.clone(),
             trust_min: self.trust_min,
-            ..View::of(Arc::clone(&self.store), lineage)
+            ..View::of(Arc::clone(&self.store), Arc::clone(&self.guards), lineage)
         }
     }
 
     /// The same, as a principal sees it.
     pub(crate) fn guarded(&self, profile: ClearanceProfile) -> View {
-        let guard = Guard::new(profile, self.store.tables().len());
         View {
-            guard: Some(Arc::new(guard)),
-            trust_min: self.trust_min,
-            ..View::of(Arc::clone(&self.store), self.lineage.clone())
+            guard: Some(self.guards.of(profile, self.store.tables().len())),
+            ..self.with(self.lineage.clone())
         }
     }
 

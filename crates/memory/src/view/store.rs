@@ -2,7 +2,7 @@
 //! of who looks.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kapsa_capsule::{Snapshot, Stored};
 use kapsa_index::{Searcher, Sequences};
@@ -42,15 +42,55 @@ pub(crate) struct Store {
     tail: OnceLock<Tail>,
     searcher: OnceLock<Searcher>,
     vectors: OnceLock<Vec<VectorBlock>>,
+    /// What an earlier snapshot has read that is in this one, too.
+    earlier: Mutex<Earlier>,
     /// What the branches met so far see.
     lineages: Mutex<HashMap<BranchId, Lineage>>,
 }
 
+/// What an earlier snapshot of the same history has read.
+#[derive(Default)]
+struct Earlier {
+    tail: Option<Tail>,
+    /// Whose segments are those of this snapshot.
+    searcher: Option<Searcher>,
+}
+
 impl Store {
+    /// A snapshot after one that was read before: what did not change is not read again.
+    ///
+    /// # Errors
+    /// What the disk reports.
+    pub(super) fn after(before: &Store, snapshot: Snapshot) -> Result<Store> {
+        let store = Store::new(snapshot);
+        if !store.snapshot.adopt(&before.snapshot)? {
+            return Ok(store);
+        }
+        let searcher = before.searcher.get();
+        let docs = searcher.map(Searcher::tail).unwrap_or_default();
+        let same_segments = store.snapshot.segments() == before.snapshot.segments();
+        let earlier = Earlier {
+            tail: before.tail.get().map(|tail| tail.with_documents(docs)),
+            searcher: searcher
+                .filter(|_| same_segments)
+                .map(|searcher| searcher.with_tail(Vec::new()))
+                .transpose()?,
+        };
+        Ok(Store { earlier: Mutex::new(earlier), ..store })
+    }
+
     pub(super) fn new(snapshot: Snapshot) -> Store {
         let tables = SegmentTables::new(snapshot.clone());
         let (tail, searcher, vectors) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Store { snapshot, tables, tail, searcher, vectors, lineages: Mutex::default() }
+        Store {
+            snapshot,
+            tables,
+            tail,
+            searcher,
+            vectors,
+            earlier: Mutex::default(),
+            lineages: Mutex::default(),
+        }
     }
 
     pub(crate) fn snapshot(&self) -> &Snapshot {
@@ -232,12 +272,19 @@ impl Store {
         if let Some(tail) = self.tail.get() {
             return Ok(tail);
         }
-        let tail = Tail::read(&self.snapshot)?;
+        let tail = match self.earlier().tail.take() {
+            Some(earlier) => earlier.grown(&self.snapshot)?,
+            None => Tail::read(&self.snapshot)?,
+        };
         Ok(self.tail.get_or_init(|| tail))
     }
 
+    fn earlier(&self) -> MutexGuard<'_, Earlier> {
+        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Bodies of the tail, oldest first; none where the content was erased.
-    pub(crate) fn tail_bodies(&self) -> Result<&[Option<Body>]> {
+    pub(crate) fn tail_bodies(&self) -> Result<&[Option<Arc<Body>>]> {
         Ok(&self.tail()?.bodies)
     }
 
@@ -246,7 +293,11 @@ impl Store {
         if let Some(searcher) = self.searcher.get() {
             return Ok(searcher);
         }
-        let searcher = Searcher::open(self.tables.lexical_segments()?, self.tail()?.documents())?;
+        let documents = self.tail()?.documents();
+        let searcher = match &self.earlier().searcher {
+            Some(earlier) => earlier.with_tail(documents)?,
+            None => Searcher::open(self.tables.lexical_segments()?, documents)?,
+        };
         Ok(self.searcher.get_or_init(|| searcher))
     }
 

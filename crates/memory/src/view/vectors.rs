@@ -99,7 +99,7 @@ pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
 /// and of the segments where so few lack vectors that all can be looked at.
 fn needing_none(store: &Store, covered: &Sequences) -> Result<u64> {
     let tail = store.tail()?;
-    let needs_some = |body: &Option<Body>| body.as_ref().is_some_and(Body::is_embedded);
+    let needs_some = |body: &Option<Arc<Body>>| body.as_deref().is_some_and(Body::is_embedded);
     let records = (tail.first_sequence..).zip(&tail.bodies);
     let of_tail = records.filter(|(at, body)| !covered.contains(*at) && !needs_some(body));
     let mut needs_none = of_tail.count() as u64;

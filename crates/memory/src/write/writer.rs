@@ -46,6 +46,8 @@ pub struct Writer {
     pub(super) is_archived: bool,
     /// View of the newest commit on that branch; dropped by everything that commits.
     pub(super) view: Option<View>,
+    /// A view of an earlier commit, of which is taken over what did not change since.
+    pub(super) earlier: Option<View>,
     /// The last field: what it does when it is dropped needs the lock to be free.
     pub(crate) later: Later,
 }
@@ -59,6 +61,17 @@ impl Writer {
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
         Ok(opened(path, options, capsule))
+    }
+
+    /// Opens the capsule of a reader for writing. What the reader knows and nobody changed since is
+    /// not read again.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn open_after(reader: &Reader, options: WriteOptions) -> Result<Writer> {
+        let earlier = Some(reader.view().clone());
+        let path = reader.view().store().snapshot().path();
+        Ok(Writer { earlier, ..Writer::open(path, options)? })
     }
 
     /// Opens a capsule of `volume` without a lock: for volumes that only one process uses.
@@ -242,7 +255,11 @@ impl Writer {
     /// The branch as it is now.
     pub(crate) fn view(&mut self) -> Result<&View> {
         if self.view.is_none() {
-            let main = View::new(self.capsule.snapshot()?);
+            let snapshot = self.capsule.snapshot()?;
+            let main = match &self.earlier {
+                Some(earlier) => earlier.main_of(snapshot)?,
+                None => View::new(snapshot),
+            };
             let lineage = main.store().lineage_of(self.branch)?;
             self.view = Some(main.with(lineage));
         }
@@ -259,14 +276,14 @@ pub(super) fn locked(
 ) -> Result<Writer> {
     let snapshot = capsule.snapshot()?;
     let path = snapshot.path().to_path_buf();
-    let view = Some(earlier.main_of(snapshot));
+    let view = Some(earlier.main_of(snapshot)?);
     Ok(Writer { view, ..opened(&path, options, capsule) })
 }
 
 fn opened(path: &Path, options: WriteOptions, capsule: kapsa_capsule::Writer) -> Writer {
     let later = Later::at(path, &options);
     let (branch, path) = (BranchId::MAIN, path.to_path_buf());
-    Writer { path, options, capsule, branch, is_archived: false, view: None, later }
+    Writer { path, options, capsule, branch, is_archived: false, view: None, earlier: None, later }
 }
 
 /// An id that nothing else has, for what is about to be written.

@@ -13,6 +13,7 @@ mod meaning;
 mod model;
 mod model_versions;
 mod ranking;
+mod renewed;
 mod rerank;
 mod review;
 mod revisions;
