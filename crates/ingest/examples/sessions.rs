@@ -1,4 +1,5 @@
-//! Shows what is found in traces: `cargo run -p kapsa-ingest --example sessions -- [--turns] FILE…`.
+//! Shows what is found in traces:
+//! `cargo run -p kapsa-ingest --example sessions -- [--turns] FILE…`.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -125,8 +125,8 @@ fn of_lines(text: &str) -> Option<(Option<Format>, Shape)> {
     plain.map(|format| (Some(format), Shape::Lines))
 }
 
-/// Whether the whole is one value: a list, or an object over several lines, or one whose records are
-/// members of it and that nothing follows.
+/// Whether the whole is one value: a list, or an object over several lines, or one whose records
+/// are members of it and that nothing follows.
 fn is_document(first: &Peek, text: &str, format: Format) -> bool {
     if first.is_list || first.is_spread {
         return true;
@@ -211,22 +211,25 @@ fn of_members(found: &Peek) -> Option<Format> {
     Some(format)
 }
 
+/// Members that hold lists of spans.
+const SPAN_LISTS: [&str; 3] = ["resourceSpans", "resource_spans", "scopeSpans"];
+/// Members of which a span has one.
+const SPAN_IDS: [&str; 4] = ["traceId", "trace_id", "spanId", "context"];
+
 /// The same, of what has no type.
 fn of_other_members(found: &Peek) -> Option<Format> {
     let has = |name: &str| found.has(name);
     if has("loglines") || (has("parentUuid") && has("sessionId")) {
         Some(Format::Claude)
-    } else if has("resourceSpans") || has("resource_spans") || has("scopeSpans") {
-        Some(Format::Otel)
-    } else if has("attributes")
-        && ["traceId", "trace_id", "spanId", "context"].iter().any(|n| has(n))
+    } else if SPAN_LISTS.iter().any(|name| has(name))
+        || (has("attributes") && SPAN_IDS.iter().any(|name| has(name)))
     {
         Some(Format::Otel)
     } else if has("mapping") && (has("current_node") || has("create_time") || has("title")) {
         Some(Format::ChatGpt)
-    } else if has("requests") && (has("responderUsername") || has("version") || has("sessionId")) {
-        Some(Format::VsCode)
-    } else if has("kind") && has("v") && found.value("kind").is_some_and(|k| k.len() == 1) {
+    } else if (has("requests") && (has("responderUsername") || has("version") || has("sessionId")))
+        || (has("kind") && has("v") && found.value("kind").is_some_and(|k| k.len() == 1))
+    {
         Some(Format::VsCode)
     } else if has("messages") && has("info") {
         Some(Format::OpenCode)

@@ -7,7 +7,7 @@ use crate::limits::RECORD_BYTES_MAX;
 
 /// A piece of a document.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct DocumentPiece {
     /// The member of the top object; empty for the elements of a top list.
     pub(crate) name: String,
     /// The place in the list, where the member is one.
@@ -51,7 +51,7 @@ impl<R: BufRead> Pieces<R> {
     }
 
     /// The next piece, as long as there is one.
-    pub(crate) fn next(&mut self) -> Result<Option<Piece>, Broken> {
+    pub(crate) fn next(&mut self) -> Result<Option<DocumentPiece>, Broken> {
         loop {
             let byte = match self.state {
                 State::End => return Ok(None),
@@ -74,7 +74,7 @@ impl<R: BufRead> Pieces<R> {
                     let value = self.bytes.value(byte)?;
                     self.index += 1;
                     let index = Some(self.index - 1);
-                    return Ok(Some(Piece { name: self.name.clone(), index, value }));
+                    return Ok(Some(DocumentPiece { name: self.name.clone(), index, value }));
                 }
                 _ => return Err(Broken::NotJson),
             }
@@ -82,7 +82,7 @@ impl<R: BufRead> Pieces<R> {
     }
 
     /// A member whose name begins; nothing if its value is a list, which is entered.
-    fn member(&mut self) -> Result<Option<Piece>, Broken> {
+    fn member(&mut self) -> Result<Option<DocumentPiece>, Broken> {
         let name = self.bytes.value(b'"')?.unwrap_or_default();
         self.name = serde_json::from_slice(&name).map_err(|_| Broken::NotJson)?;
         if self.bytes.next_but_space()? != b':' {
@@ -95,7 +95,7 @@ impl<R: BufRead> Pieces<R> {
             return Ok(None);
         }
         let value = self.bytes.value(byte)?;
-        Ok(Some(Piece { name: self.name.clone(), index: None, value }))
+        Ok(Some(DocumentPiece { name: self.name.clone(), index: None, value }))
     }
 }
 

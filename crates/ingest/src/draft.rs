@@ -43,10 +43,6 @@ impl Draft {
         Self { session, kept: 0, over: 0 }
     }
 
-    pub(crate) fn id(&self) -> &str {
-        &self.session.id
-    }
-
     pub(crate) fn named(&mut self, id: Option<&str>) {
         if let Some(id) = id {
             self.session.id = text::start(id, NAME_BYTES_MAX).to_owned();

@@ -1,5 +1,5 @@
-//! What a program puts into the user's messages, told from what the user wrote. Knows no format: the
-//! marks of all programs are in one table, because they copy them from each other.
+//! Tells what a program puts into the user's messages from what the user wrote. Knows no format:
+//! the marks of all programs are in one table, because they copy them from each other.
 
 /// A part of a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,11 +57,13 @@ const ELEMENTS: [&str; 41] = [
 const WRAPPERS: [&str; 4] = ["user_query", "userRequest", "user_message", "command-args"];
 /// Of these, those outside of which everything is the program's.
 const REQUESTS: [&str; 3] = ["user_query", "userRequest", "user_message"];
+/// Wrappers within wrappers.
+const WRAPPERS_DEEP_MAX: usize = 8;
 /// Bytes within which the mark of an element with attributes ends.
 const MARK_BYTES_MAX: usize = 1_024;
 
 /// How messages begin that the program wrote as a whole.
-const OPENINGS: [&str; 21] = [
+const OPENINGS: [&str; 22] = [
     "[Request interrupted",
     "[SYSTEM NOTIFICATION",
     "[SYSTEM]",
@@ -71,6 +73,8 @@ const OPENINGS: [&str; 21] = [
     "Another language model started to solve this problem",
     "Base directory for this skill:",
     "Caveat: The messages below were generated",
+    // A plan that the model wrote, once the user has accepted it.
+    "Implement the following plan:",
     "PostToolUse hook",
     "PreToolUse hook",
     "SessionStart hook",
@@ -102,13 +106,13 @@ pub(crate) fn split(text: &str) -> Vec<Piece<'_>> {
         add(&mut pieces, true, &trimmed[..at]);
         let (heading, request) = trimmed[at..].split_once('\n').unwrap_or((&trimmed[at..], ""));
         add(&mut pieces, true, heading);
-        elements(request, &mut pieces);
+        elements(request, 0, &mut pieces);
         return pieces;
     }
     if let Some((before, marked, name)) = request(trimmed) {
         let (inside, after) = inside(marked, name);
         add(&mut pieces, true, before);
-        elements(inside, &mut pieces);
+        elements(inside, 0, &mut pieces);
         add(&mut pieces, true, after);
         return pieces;
     }
@@ -116,7 +120,7 @@ pub(crate) fn split(text: &str) -> Vec<Piece<'_>> {
         Some(at) => trimmed.split_at(at),
         None => (trimmed, ""),
     };
-    elements(said, &mut pieces);
+    elements(said, 0, &mut pieces);
     add(&mut pieces, true, referenced);
     pieces
 }
@@ -130,7 +134,10 @@ fn request(text: &str) -> Option<(&str, &str, &'static str)> {
 }
 
 /// Splits off every element of the tables.
-fn elements<'a>(text: &'a str, pieces: &mut Vec<Piece<'a>>) {
+fn elements<'a>(text: &'a str, depth: usize, pieces: &mut Vec<Piece<'a>>) {
+    if depth > WRAPPERS_DEEP_MAX {
+        return plain(text, pieces);
+    }
     let mut rest = text;
     let mut from = 0;
     while let Some(at) = rest[from..].find('<').map(|at| at + from) {
@@ -142,7 +149,7 @@ fn elements<'a>(text: &'a str, pieces: &mut Vec<Piece<'a>>) {
         plain(before, pieces);
         let (inside, after) = inside(marked, name);
         if is_wrapper {
-            elements(inside, pieces);
+            elements(inside, depth + 1, pieces);
             rest = after;
         } else {
             let length = marked.len() - after.len();
@@ -213,11 +220,11 @@ mod tests {
         for (text, expected) in [
             ("fix it", vec!["+fix it"]),
             (
-                "<ide_opened_file>a.rs</ide_opened_file>fix it<system-reminder>be kind</system-reminder>",
+                "<ide_opened_file>a</ide_opened_file>fix it<system-reminder>no</system-reminder>",
                 vec![
-                    "-<ide_opened_file>a.rs</ide_opened_file>",
+                    "-<ide_opened_file>a</ide_opened_file>",
                     "+fix it",
-                    "-<system-reminder>be kind</system-reminder>",
+                    "-<system-reminder>no</system-reminder>",
                 ],
             ),
             (
@@ -227,9 +234,9 @@ mod tests {
             ("<info>x</info><user_query>\nwhy?\n</user_query>", vec!["-<info>x</info>", "+why?"]),
             ("[Request interrupted by user]", vec!["-[Request interrupted by user]"]),
             (
-                "# Context from my IDE setup:\n\n## Open tabs\n- a\n\n## My request for Codex:\nfix it",
+                "# Context from my IDE setup:\n\n## Tabs\n- a\n\n## My request for Codex:\nfix it",
                 vec![
-                    "-# Context from my IDE setup:\n\n## Open tabs\n- a",
+                    "-# Context from my IDE setup:\n\n## Tabs\n- a",
                     "-## My request for Codex:",
                     "+fix it",
                 ],

@@ -16,8 +16,8 @@ use crate::text;
 /// A value that was found to be JSON and not looked into.
 pub(crate) type Raw<'a> = &'a RawValue;
 
-/// A text, or what stands for one: a number or a truth value as it is written. Anything else is as if
-/// it were missing.
+/// A text, or what stands for one: a number or a truth value as it is written. Anything else is as
+/// if it were missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Text<'a>(Option<Cow<'a, str>>);
 

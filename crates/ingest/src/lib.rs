@@ -1,8 +1,9 @@
 //! Reads what agents left behind: session traces of many programs in one normal form. Knows no
-//! capsule, memory, model, network, terminal or environment; it is the only crate that reads traces.
+//! capsule, memory, model, network, terminal or environment, and is the only crate that reads
+//! traces.
 //!
-//! A file goes in, sessions come out one after the other ([`sessions`]); [`walk`] reads a folder and
-//! takes each record once, however often it was replayed. The format is found by content
+//! A file goes in, sessions come out one after the other ([`sessions`]); [`walk`] reads a folder
+//! and takes each record once, however often it was replayed. The format is found by content
 //! ([`detect`]), never by the name of a file. Every turn says where it stands in its file, and what
 //! could not be used is counted by kind and reason ([`Skipped`]), never dropped silently.
 

@@ -1,5 +1,5 @@
-//! What is read and kept at most: traces are written by others, and any size may come. Knows nothing
-//! of formats.
+//! What is read and kept at most: traces are written by others, and any size may come. Knows
+//! nothing of formats.
 
 /// Bytes of one line, or of one element of a document; longer ones are skipped and counted.
 pub const RECORD_BYTES_MAX: usize = 16 << 20;

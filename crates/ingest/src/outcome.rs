@@ -1,5 +1,5 @@
-//! Whether a call worked, read from what its tool returned. Knows no format: phrases of all programs
-//! are in one place.
+//! Whether a call worked, read from what its tool returned. Knows no format: phrases of all
+//! programs are in one place.
 
 use crate::json::Object;
 use crate::session::Outcome;
@@ -60,6 +60,15 @@ pub(crate) fn exit_code(text: &str) -> Option<i32> {
     })
 }
 
+/// How a command ended.
+pub(crate) fn of_exit(code: i64) -> Outcome {
+    match code {
+        0 => Outcome::Ok,
+        // No command has a larger one.
+        code => Outcome::Failed { exit: i32::try_from(code).ok() },
+    }
+}
+
 /// How a call ended, of which nothing but its text is known.
 pub(crate) fn of_text(text: &str) -> Outcome {
     if is_refusal(text) {
@@ -97,7 +106,8 @@ pub(crate) fn of_status(status: &str, text: &str) -> Outcome {
     }
 }
 
-/// What a command's result holds that is JSON itself: `{"output": …, "metadata": {"exit_code": …}}`.
+/// What a command's result holds that is JSON itself:
+/// `{"output": …, "metadata": {"exit_code": …}}`.
 pub(crate) fn unwrapped(text: &str) -> Option<(String, Outcome)> {
     if !text.starts_with('{') {
         return None;
@@ -107,8 +117,7 @@ pub(crate) fn unwrapped(text: &str) -> Option<(String, Outcome)> {
     let metadata = object.object("metadata");
     let code = metadata.number("exit_code").or_else(|| object.number("exit_code"));
     let outcome = match code {
-        Some(0) => Outcome::Ok,
-        Some(code) => Outcome::Failed { exit: i32::try_from(code).ok() }, // No code that large.
+        Some(code) => of_exit(code),
         None => of_text(&output),
     };
     Some((output.into_owned(), outcome))
@@ -144,7 +153,7 @@ mod tests {
     fn a_refusal_may_have_a_reason() {
         let start = "The user doesn't want to proceed with this tool use. ";
         let text = format!(
-            "{start}To tell you how to proceed, the user said:\nuse tabs\n\nNote: The user's next message may"
+            "{start}To tell you, the user said:\nuse tabs\n\nNote: The user's next message may"
         );
         assert!(is_refusal(&text));
         assert_eq!(refusal_reason(&text), Some("use tabs"));

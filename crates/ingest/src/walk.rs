@@ -44,7 +44,8 @@ pub fn walk(
     let mut walk = Walk::default();
     let mut files = Vec::new();
     gather(folder, 0, &mut files, &mut walk)?;
-    files.sort();
+    // By bytes: `a.jsonl` comes before what is in the folder `a`.
+    files.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
     let mut seen = Seen::new();
     for file in &files {
         if is_packed_twin(file) {

@@ -17,6 +17,7 @@ mod query;
 mod redact;
 mod samples;
 mod seeds;
+mod trace;
 mod uri;
 
 pub use capsule_raw::capsule_raw;
@@ -27,19 +28,21 @@ pub use memory_sections::memory_sections;
 pub use query::query;
 pub use redact::redact_texts;
 pub use seeds::{Seed, seeds};
+pub use trace::trace;
 pub use uri::uri;
 
 /// A target: any bytes go in, and a panic means that a promise was broken.
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
     ("memory_sections", memory_sections),
     ("query", query),
     ("json_input", json_input),
+    ("trace", trace),
     ("redact", redact_texts),
     ("uri", uri),
 ];

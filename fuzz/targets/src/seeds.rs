@@ -8,6 +8,7 @@ use kapsa_memory::{NewRecord, Source, Uri, WriteOptions, Writer, create, purge};
 
 use crate::memory_raw::folder;
 use crate::samples::samples;
+use crate::trace::TRACES;
 
 /// An input: its target, its name, its bytes.
 pub type Seed = (&'static str, String, Vec<u8>);
@@ -112,7 +113,8 @@ pub fn seeds() -> Vec<Seed> {
     for (number, table) in tables().into_iter().enumerate() {
         seeds.push(("memory_sections", format!("table-{number}"), table));
     }
-    let texts = [("query", &QUERIES[..]), ("json_input", &JSON), ("uri", &URIS)];
+    let texts =
+        [("query", &QUERIES[..]), ("json_input", &JSON), ("trace", &TRACES), ("uri", &URIS)];
     for (target, texts) in texts {
         let head: &[u8] = if target == "query" { &[10, 0] } else { &[] };
         let named = texts

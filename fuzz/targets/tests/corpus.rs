@@ -12,7 +12,7 @@ use kapsa_testkit::Random;
 /// Mutations of each target at most.
 const MUTATIONS_MAX: usize = 5000;
 /// Time for the mutations of one target; all together stay within ten seconds.
-const MUTATION_TIME: Duration = Duration::from_millis(1400);
+const MUTATION_TIME: Duration = Duration::from_millis(1000);
 /// Longest that one input may take: a thousand times what it takes on an idle machine.
 const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
 /// Largest input made by mutation.

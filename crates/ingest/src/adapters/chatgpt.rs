@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw};
 use crate::limits::ARGUMENT_CHARS_MAX;

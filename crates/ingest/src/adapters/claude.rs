@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw, Text};
 use crate::outcome;
@@ -413,7 +413,7 @@ impl Claude {
 impl Adapter for Claude {
     fn record(&mut self, record: &Record<'_>, output: &mut Output<'_>) -> Result<(), NotJson> {
         let place = record.place;
-        let record: ClaudeRecord<'_> = serde_json::from_str(record.text).map_err(|_| NotJson)?; // The caller counts it.
+        let record: ClaudeRecord<'_> = serde_json::from_str(record.text).map_err(|_| NotJson)?;
         if let Some(uuid) = record.uuid.get()
             && output.seen.again(uuid)
         {
@@ -439,8 +439,8 @@ impl Adapter for Claude {
         if main.turns().is_empty() {
             side.child_of(self.session.as_deref());
         } else {
-            side.child_of(Some(main.id()));
-            side.named(Some(&format!("{}/sidechain", main.id())));
+            side.child_of(Some(&self.context.stem));
+            side.named(Some(&format!("{}/sidechain", self.context.stem)));
         }
         main.finish(output);
         side.finish(output);

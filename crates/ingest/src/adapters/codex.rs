@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw, Text};
 use crate::outcome;
@@ -288,8 +288,7 @@ impl Codex {
             "command_execution" => {
                 self.draft.call(&id, "shell", json::arguments(item.get("command")), spot);
                 let outcome = match item.number("exit_code") {
-                    Some(0) => Outcome::Ok,
-                    Some(code) => Outcome::Failed { exit: i32::try_from(code).ok() }, // No such code.
+                    Some(code) => outcome::of_exit(code),
                     None => outcome::of_status(&item.text("status").unwrap_or_default(), ""),
                 };
                 let text = item.text("aggregated_output").unwrap_or_default();
@@ -325,10 +324,11 @@ fn result(output: Option<Raw<'_>>) -> (String, Outcome) {
 
 impl Adapter for Codex {
     fn record(&mut self, record: &Record<'_>, output: &mut Output<'_>) -> Result<(), NotJson> {
-        let line: CodexRecord<'_> = serde_json::from_str(record.text).map_err(|_| NotJson)?; // The caller counts it.
+        let line: CodexRecord<'_> = serde_json::from_str(record.text).map_err(|_| NotJson)?;
         let spot = Spot { at: line.timestamp.get().and_then(time::micros), place: record.place };
         let kind = line.kind.or_empty();
-        let ordinal: Option<i64> = line.ordinal.get().and_then(|text| text.parse().ok()); // Or none.
+        // What is no number is as if it were missing.
+        let ordinal: Option<i64> = line.ordinal.get().and_then(|text| text.parse().ok());
         if ordinal.is_some_and(|ordinal| ordinal < self.starts_at) {
             output.skip(Reason::Replayed, kind);
             return Ok(());

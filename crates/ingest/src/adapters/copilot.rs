@@ -1,6 +1,6 @@
 //! Events of Copilot's command line, which VS Code writes as well. Knows no file.
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object};
 use crate::outcome;

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::{Adapter, Context, NotJson, Record, plain};
+use super::adapter::{Adapter, Context, NotJson, Record};
+use super::plain;
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object};
 use crate::limits::{KEPT_BYTES_MAX, TURNS_MAX};
@@ -55,8 +56,7 @@ pub(super) fn bubble(draft: &mut Draft, bubble: &Object<'_>, spot: Spot) {
     let exit = inner.number("exitCode").or_else(|| inner.number("exitCodeV2"));
     let outcome = match (tool.text("userDecision").as_deref(), exit) {
         (Some("rejected"), _) => Outcome::Refused,
-        (_, Some(0)) => Outcome::Ok,
-        (_, Some(code)) => Outcome::Failed { exit: i32::try_from(code).ok() }, // No code that large.
+        (_, Some(code)) => outcome::of_exit(code),
         _ => outcome::of_status(&status, &text),
     };
     let output = inner.any_text(&["output", "contents", "error"]);

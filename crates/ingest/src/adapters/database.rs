@@ -139,7 +139,8 @@ fn messages(
 
 /// The conversations in Cursor's own table of keys and values.
 fn composers(database: &Connection, output: &mut Output<'_>) -> rusqlite::Result<()> {
-    let query = "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'";
+    let query = "SELECT key, value FROM cursorDiskKV \
+        WHERE key >= 'composerData:' AND key < 'composerData;'";
     let mut statement = database.prepare(query)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

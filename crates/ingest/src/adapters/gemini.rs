@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw, Text};
 use crate::limits::{KEPT_BYTES_MAX, TURNS_MAX};

@@ -1,7 +1,8 @@
 //! Runs of LangSmith: calls of models and tools, each with its inputs and outputs. Knows no file.
 
+use super::adapter::{Adapter, Context, NotJson, Record};
+use super::plain;
 use super::threads::Threads;
-use super::{Adapter, Context, NotJson, Record, plain};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw};
 use crate::outcome;

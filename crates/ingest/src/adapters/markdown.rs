@@ -1,10 +1,10 @@
-//! Histories that programs keep as Markdown for people: aider, SpecStory, chats copied from VS Code.
-//! Knows no file.
+//! Histories that programs keep as Markdown for people: aider, SpecStory, chats copied from VS
+//! Code. Knows no file.
 //!
 //! Who speaks is said by headings, and an answer may hold lines that look like them: inside of a
 //! fenced block none counts.
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::detect::Format;
 use crate::draft::{Draft, Spot};
 use crate::limits::RECORD_BYTES_MAX;
@@ -17,6 +17,8 @@ use crate::time;
 const AIDER_START: &str = "# aider chat started at ";
 /// How lines begin that the user typed into aider, and that aider or a command printed.
 const AIDER_OWN: [(&str, Voice); 2] = [("#### ", Voice::User), ("> ", Voice::Console)];
+/// What stands for an empty line of the user.
+const AIDER_BLANK: &str = "<blank>";
 /// How such lines end.
 const AIDER_END: &str = "  ";
 /// Who answers in a chat copied from VS Code.
@@ -86,7 +88,9 @@ impl Markdown {
             .find_map(|(start, voice)| line.strip_prefix(start).map(|words| (words, *voice)));
         let voice = match own {
             Some((_, voice)) if self.is_own(line) => voice,
-            _ if line.trim().is_empty() && self.voice != Voice::Assistant => return,
+            _ if line.trim().is_empty() && self.voice != Voice::Assistant => {
+                return self.speaks(Voice::Nobody);
+            }
             _ => Voice::Assistant,
         };
         if self.voice != voice {
@@ -95,7 +99,7 @@ impl Markdown {
         match own {
             Some((words, _)) if voice != Voice::Assistant => {
                 self.fence = None;
-                self.add(words.trim_end(), place);
+                self.add(words.trim_end().trim_start_matches(AIDER_BLANK), place);
             }
             _ => self.add(line, place),
         }
@@ -117,6 +121,7 @@ impl Markdown {
             self.speaks(if name.trim() == "User" { Voice::User } else { Voice::Assistant });
             self.at = time::micros(time.trim_end_matches(')')).or(self.at);
             self.fence = None;
+            self.place = Some(place);
             return;
         }
         let is_divider = line.trim_end() == "---";

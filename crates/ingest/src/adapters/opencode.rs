@@ -1,6 +1,6 @@
 //! Messages and parts of OpenCode, as its exports and its database hold them. Knows no file.
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object};
 use crate::outcome;
@@ -87,8 +87,7 @@ fn tool(draft: &mut Draft, part: &Object<'_>, spot: Spot) {
     let text = text.map(json::words).unwrap_or_default();
     let exit = state.object("metadata").number("exit");
     let outcome = match exit {
-        Some(0) => Outcome::Ok,
-        Some(code) => Outcome::Failed { exit: i32::try_from(code).ok() }, // No code that large.
+        Some(code) => outcome::of_exit(code),
         None if name == NO_TOOL => Outcome::Failed { exit: None },
         None => outcome::of_status(&status, &text),
     };

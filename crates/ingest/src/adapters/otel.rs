@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
+use super::adapter::{Adapter, Context, NotJson, Record};
+use super::plain;
 use super::threads::Threads;
-use super::{Adapter, Context, NotJson, Record, plain};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw};
 use crate::outcome;

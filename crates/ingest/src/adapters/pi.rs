@@ -1,11 +1,12 @@
 //! Sessions of pi. Knows no file.
 
-use super::{Adapter, Context, NotJson, Record, plain};
+use super::adapter::{Adapter, Context, NotJson, Record};
+use super::plain;
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object};
 use crate::outcome;
 use crate::output::Output;
-use crate::session::{Agent, Outcome, Speaker};
+use crate::session::{Agent, Speaker};
 use crate::skipped::Reason;
 
 /// Types of records that hold nothing said or done.
@@ -30,8 +31,7 @@ impl Pi {
                 draft.call("", "bash", json::arguments(message.get("command")), spot);
                 let text = message.text("output").unwrap_or_default();
                 let outcome = match message.number("exitCode") {
-                    Some(0) => Outcome::Ok,
-                    Some(code) => Outcome::Failed { exit: i32::try_from(code).ok() }, // No such code.
+                    Some(code) => outcome::of_exit(code),
                     None => outcome::of_text(&text),
                 };
                 draft.result("", &text, outcome, spot);

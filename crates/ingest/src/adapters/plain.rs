@@ -1,7 +1,7 @@
 //! Messages with a role and a content, as services of models take them: one a line, or lists of
 //! them. Knows nothing of programs.
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw};
 use crate::outcome;

@@ -1,6 +1,6 @@
 //! Chats of VS Code: a document, or a journal of changes to it. Knows no file.
 
-use super::{Adapter, Context, NotJson, Record};
+use super::adapter::{Adapter, Context, NotJson, Record};
 use crate::draft::{Draft, Spot};
 use crate::json::{self, Object, Raw, Text};
 use crate::limits::{KEPT_BYTES_MAX, TURNS_MAX};
@@ -240,7 +240,7 @@ impl Adapter for VsCode {
     fn record(&mut self, record: &Record<'_>, output: &mut Output<'_>) -> Result<(), NotJson> {
         let object = Object::parse(record.text).ok_or(NotJson)?;
         if record.list == "requests" {
-            let raw: Raw<'_> = serde_json::from_str(record.text).map_err(|_| NotJson)?; // See above.
+            let raw: Raw<'_> = serde_json::from_str(record.text).map_err(|_| NotJson)?;
             self.request(raw, record.place, output);
         } else if object.has("kind") {
             self.change(&object, record.place, output);
