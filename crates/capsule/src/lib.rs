@@ -75,7 +75,7 @@ pub use sample::sample;
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};
-pub use snapshot::{Attachment, CommitInfo, FileInfo, Snapshot, StoredRecord};
+pub use snapshot::{Attachment, CommitInfo, FileInfo, Snapshot, StoredRecord, adopt};
 pub use storage::{FileSystem, Storage, Volume};
 pub use temporary::random_bits;
 pub use writer::{Rewrite, Transaction, Unlocked, Writer};

@@ -227,41 +227,6 @@ impl Snapshot {
         }
     }
 
-    /// Takes over what an earlier snapshot has read and checked of segments that are still in
-    /// force. False, and nothing is taken over, when this history does not begin with the earlier
-    /// one. If it does, every record of the earlier one is a record of this one: a file is only
-    /// added to, and one that is written anew counts as another.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn adopt(&self, earlier: &Snapshot) -> Result<bool> {
-        if !self.continues(earlier)? {
-            return Ok(false);
-        }
-        let known: HashMap<u64, usize> =
-            (0..earlier.inner.payloads.len()).map(|at| (earlier.inner.meta(at).id, at)).collect();
-        for (at, cell) in self.inner.payloads.iter().enumerate() {
-            let meta = self.inner.meta(at);
-            let same = known.get(&meta.id).filter(|&&at| earlier.inner.meta(at) == meta);
-            if let Some(payload) = same.and_then(|&at| earlier.inner.payloads[at].get()) {
-                // One that was read in the meantime is as good.
-                let _already_read = cell.set(Arc::clone(payload));
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether the newest commit of an earlier snapshot is in this one's file where it was then.
-    fn continues(&self, earlier: &Snapshot) -> Result<bool> {
-        let (now, then) = (&self.inner.head, &earlier.inner.head);
-        if self.inner.header != earlier.inner.header || then.offset == 0 || then.end > now.end {
-            return Ok(false);
-        }
-        let bytes = self.inner.read(then.offset, FRAME_HEADER_BYTES as usize)?;
-        let frame = Frame::decode(&bytes, then.offset, &self.inner.header);
-        Ok(frame.is_ok_and(|frame| frame.digest == then.digest))
-    }
-
     /// The payload of each segment, index and derived, its head checked.
     pub(crate) fn payloads(&self) -> impl Iterator<Item = Result<&Payload>> {
         (0..self.inner.payloads.len()).map(|index| Ok(&**self.inner.segment(index)?))
@@ -472,6 +437,44 @@ impl Snapshot {
     pub(crate) fn decode_block(&self, offset: u64, records: &Packed) -> Result<Block> {
         self.inner.decode_block(offset, records)
     }
+}
+
+/// Has a snapshot take over what an earlier one has read and checked of segments that are still in
+/// force. False, and nothing is taken over, when its history does not begin with the earlier one.
+/// If it does, every record of the earlier one is a record of this one: a file is only added to,
+/// and one that is written anew counts as another.
+///
+/// # Errors
+/// What the system says.
+pub fn adopt(now: &Snapshot, earlier: &Snapshot) -> Result<bool> {
+    let (now, earlier) = (&*now.inner, &*earlier.inner);
+    let Manifest { segments, derived } = &now.manifest;
+    assert_eq!(now.payloads.len(), segments.len() + derived.len(), "a payload for each segment");
+    if !continues(now, earlier)? {
+        return Ok(false);
+    }
+    let known: HashMap<u64, usize> =
+        (0..earlier.payloads.len()).map(|at| (earlier.meta(at).id, at)).collect();
+    for (at, cell) in now.payloads.iter().enumerate() {
+        let same =
+            known.get(&now.meta(at).id).filter(|&&known| earlier.meta(known) == now.meta(at));
+        if let Some(payload) = same.and_then(|&known| earlier.payloads[known].get()) {
+            // One that was read in the meantime is as good.
+            let _already_read = cell.set(Arc::clone(payload));
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the newest commit of an earlier snapshot is in this one's file where it was then.
+fn continues(now: &Inner, earlier: &Inner) -> Result<bool> {
+    let then = &earlier.head;
+    if now.header != earlier.header || then.offset == 0 || then.end > now.head.end {
+        return Ok(false);
+    }
+    let bytes = now.read(then.offset, FRAME_HEADER_BYTES as usize)?;
+    let frame = Frame::decode(&bytes, then.offset, &now.header);
+    Ok(frame.is_ok_and(|frame| frame.digest == then.digest))
 }
 
 /// Whether zstd had no memory for its own tables: of all that it reports this alone says nothing of

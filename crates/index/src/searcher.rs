@@ -12,7 +12,7 @@ use crate::directory::BlobIndex;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::guard::{guard, guard_unless};
-use crate::plan::{Plan, WordInfos, plan};
+use crate::plan::plan;
 use crate::query::Query;
 use crate::reader::Reader;
 use crate::scope::Scope;
@@ -235,8 +235,8 @@ impl Searcher {
         let running = Cell::new(false);
         let mut rule = Rule { accept, running: &running };
         let readers = self.readers(filter)?;
-        let tail = self.analysed_tail(query, filter);
-        let (plan, infos) = self.plan(query, filter, scope, &readers, &tail)?;
+        let tail = analysed(&self.tail, query, filter);
+        let (plan, infos) = guard(|| plan(query, filter, scope, &readers, &tail))?;
         assert_eq!(infos.len(), readers.len(), "the plan was made for these segments");
         let mut top = Top::new(k);
         let mut accept = |doc: &TailDoc| rule.accepts(Origin::Tail(doc));
@@ -315,8 +315,8 @@ impl Searcher {
         scope: Option<&dyn Scope>,
     ) -> Result<Vec<f32>> {
         let readers = self.readers(filter)?;
-        let tail = self.analysed_tail(query, filter);
-        let (plan, _) = self.plan(query, filter, scope, &readers, &tail)?;
+        let tail = analysed(&self.tail, query, filter);
+        let (plan, _) = guard(|| plan(query, filter, scope, &readers, &tail))?;
         Ok(query.terms().map(|term| plan.rarity(term)).collect())
     }
 
@@ -398,22 +398,12 @@ impl Searcher {
     fn segments_before(&self, filter: &Filter) -> usize {
         self.segments.first_seqs.partition_point(|&first| first < filter.seqs_end())
     }
+}
 
-    fn analysed_tail(&self, query: &Query, filter: &Filter) -> Vec<TailWords<'_>> {
-        let before = self.tail.iter().take_while(|doc| doc.seq() < filter.seqs_end());
-        before.map(|doc| doc.analysed(query, filter)).collect()
-    }
-
-    fn plan(
-        &self,
-        query: &Query,
-        filter: &Filter,
-        scope: Option<&dyn Scope>,
-        readers: &[&Reader],
-        tail: &[TailWords<'_>],
-    ) -> Result<(Plan, Vec<WordInfos>)> {
-        guard(|| plan(query, filter, scope, readers, tail))
-    }
+/// The documents of a tail before the filter's numbers end, as a query sees them.
+fn analysed<'a>(tail: &'a [TailDoc], query: &Query, filter: &Filter) -> Vec<TailWords<'a>> {
+    let before = tail.iter().take_while(|doc| doc.seq() < filter.seqs_end());
+    before.map(|doc| doc.analysed(query, filter)).collect()
 }
 
 /// Listing.
@@ -436,7 +426,7 @@ impl Searcher {
                 let reader = self.reader(ord)?;
                 let docs = self.listed_docs(listing, ord);
                 let (plan, infos) =
-                    self.plan(listing.query, listing.filter, None, &[reader], &[])?;
+                    guard(|| plan(listing.query, listing.filter, None, &[reader], &[]))?;
                 assert_eq!(infos.len(), 1, "the plan was made for this segment");
                 let segment = SegmentSearch { plan: &plan, reader, infos: &infos[0] };
                 guard_unless(&running, || {
@@ -474,8 +464,8 @@ impl Searcher {
         rule: &mut Rule<'_>,
         found: &mut Vec<u64>,
     ) -> Result<()> {
-        let tail = self.analysed_tail(listing.query, listing.filter);
-        let (plan, _) = self.plan(listing.query, listing.filter, None, &[], &tail)?;
+        let tail = analysed(&self.tail, listing.query, listing.filter);
+        let (plan, _) = guard(|| plan(listing.query, listing.filter, None, &[], &tail))?;
         let gate = TailGate::new(&plan);
         let mut list = |words: &TailWords<'_>| {
             let doc = words.doc;

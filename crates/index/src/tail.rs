@@ -42,20 +42,20 @@ struct Held {
     time_us: i64,
     /// How many queries have read its words.
     reads: AtomicU32,
-    words: OnceLock<Words>,
+    words: OnceLock<WordCounts>,
     /// Its exact terms, sorted.
     hashed_terms: OnceLock<Vec<TermHash>>,
 }
 
-/// Words of title and text.
+/// WordCounts of title and text.
 #[derive(Debug)]
-struct Words {
+struct WordCounts {
     /// Each with how often it occurs, sorted.
     times: Vec<(TermHash, u32)>,
     tokens: u32,
 }
 
-impl Words {
+impl WordCounts {
     /// How often a word occurs.
     fn frequency(&self, word: TermHash) -> u32 {
         let times = &self.times;
@@ -97,7 +97,7 @@ impl TailDoc {
         let words = match self.words() {
             Some(all) => {
                 times.iter_mut().for_each(|(word, times)| *times = all.frequency(*word));
-                Words { times, tokens: all.tokens }
+                WordCounts { times, tokens: all.tokens }
             }
             None => self.count(times, &Wanted::like(asked().map(String::as_str))),
         };
@@ -107,7 +107,7 @@ impl TailDoc {
     }
 
     /// Counts the words of `times`, which are among those wanted, and all tokens.
-    fn count(&self, mut times: Vec<(TermHash, u32)>, wanted: &Wanted) -> Words {
+    fn count(&self, mut times: Vec<(TermHash, u32)>, wanted: &Wanted) -> WordCounts {
         let document = self.document();
         let mut tokens = 0;
         with_analyser(|analyser| {
@@ -123,11 +123,11 @@ impl TailDoc {
                 tokens += (sent + skipped) * weight;
             }
         });
-        Words { times, tokens }
+        WordCounts { times, tokens }
     }
 
     /// All its words, once enough queries have read it.
-    fn words(&self) -> Option<&Words> {
+    fn words(&self) -> Option<&WordCounts> {
         if let Some(words) = self.0.words.get() {
             return Some(words);
         }
@@ -137,7 +137,9 @@ impl TailDoc {
                 self.for_each_word(&mut |word| all.push((TermHash::of(word), 0)));
                 all.sort_unstable();
                 all.dedup();
-                self.count(all, &Wanted::all())
+                let counted = self.count(all, &Wanted::all());
+                assert!(counted.times.iter().all(|&(_, times)| times > 0), "each word is there");
+                counted
             })
         })
     }
@@ -183,7 +185,7 @@ impl TailDoc {
 pub(crate) struct TailWords<'a> {
     pub(crate) doc: &'a TailDoc,
     /// The query's words.
-    words: Words,
+    words: WordCounts,
     /// Exact terms, sorted; none when nothing asks for them.
     terms: &'a [TermHash],
 }

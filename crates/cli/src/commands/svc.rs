@@ -252,8 +252,8 @@ fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<ResultOut> {
 /// Their scores are of different kinds: of words alone, without a bound; of meaning alone, at most
 /// 1; of both, a sum of shares of what is best in that store, however poor that is. BM25 and the
 /// likeness, which all of them are made of, can be compared. So a hit counts by its share of the
-/// best BM25 and of the greatest likeness of all stores: the mean of both, or the one that its store
-/// can know.
+/// best BM25 and of the greatest likeness of all stores: the mean of both, or the one that its
+/// store can know.
 struct Best {
     words: f32,
     /// By model: they differ in size.

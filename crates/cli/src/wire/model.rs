@@ -114,8 +114,7 @@ pub(crate) struct ModelInfoOut<'a> {
     /// What is put before each passage.
     #[serde(skip_serializing_if = "str::is_empty")]
     passage_prefix: &'a str,
-    /// Cosine of texts that have nothing to do with each other, in hundredths; left out where it is
-    /// taken for 0.
+    /// Cosine of texts that have nothing in common, in hundredths; left out where it is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     cosine_floor: Option<u32>,
     /// Most tokens of one text; left out where the service decides.

@@ -86,7 +86,8 @@ impl Strength {
 }
 
 /// Weights of a hit that has a vector: the sum with nothing, and what the share of the words, the
-/// rarest of them and the likeness add. The sum is 0 where 5% of the answerable questions are below.
+/// rarest of them and the likeness add. The sum is 0 where 5% of the answerable questions are
+/// below.
 const WITH_MEANING: [f32; 4] = [-10.2, 7.9, 2.8, 20.5];
 /// The same of a hit that only words are known of.
 const BY_WORDS: [f32; 3] = [-3.2, 13.7, 1.7];

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use kapsa_capsule::{Snapshot, Stored};
+use kapsa_capsule::{Snapshot, Stored, adopt};
 use kapsa_index::{Searcher, Sequences};
 
 use super::segment_tables::SegmentTables;
@@ -43,14 +43,14 @@ pub(crate) struct Store {
     searcher: OnceLock<Searcher>,
     vectors: OnceLock<Vec<VectorBlock>>,
     /// What an earlier snapshot has read that is in this one, too.
-    earlier: Mutex<Earlier>,
+    earlier: Mutex<ReadBefore>,
     /// What the branches met so far see.
     lineages: Mutex<HashMap<BranchId, Lineage>>,
 }
 
 /// What an earlier snapshot of the same history has read.
 #[derive(Default)]
-struct Earlier {
+struct ReadBefore {
     tail: Option<Tail>,
     /// Whose segments are those of this snapshot.
     searcher: Option<Searcher>,
@@ -63,13 +63,13 @@ impl Store {
     /// What the disk reports.
     pub(super) fn after(before: &Store, snapshot: Snapshot) -> Result<Store> {
         let store = Store::new(snapshot);
-        if !store.snapshot.adopt(&before.snapshot)? {
+        if !adopt(&store.snapshot, &before.snapshot)? {
             return Ok(store);
         }
         let searcher = before.searcher.get();
         let docs = searcher.map(Searcher::tail).unwrap_or_default();
         let same_segments = store.snapshot.segments() == before.snapshot.segments();
-        let earlier = Earlier {
+        let earlier = ReadBefore {
             tail: before.tail.get().map(|tail| tail.with_documents(docs)),
             searcher: searcher
                 .filter(|_| same_segments)
@@ -279,7 +279,7 @@ impl Store {
         Ok(self.tail.get_or_init(|| tail))
     }
 
-    fn earlier(&self) -> MutexGuard<'_, Earlier> {
+    fn earlier(&self) -> MutexGuard<'_, ReadBefore> {
         self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
