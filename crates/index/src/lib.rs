@@ -35,6 +35,7 @@
 
 mod analyser;
 mod blob;
+mod candidate;
 mod code;
 mod directory;
 mod error;
@@ -71,6 +72,7 @@ mod vectors;
 
 pub use analyser::TOKEN_BYTES_MAX;
 pub use blob::verify;
+pub use candidate::Candidate;
 pub use code::{code_words, has_code_word, symbol_words};
 pub use error::{CheckError, Error, Result};
 pub use filter::Filter;
@@ -82,7 +84,7 @@ pub use period::{
 pub use query::{AskedWord, Operator, QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query, Sign};
 pub use schema::{Document, TERM_BYTES_MAX};
 pub use scope::Scope;
-pub use searcher::{ALIKE_MAX, Candidate, Searcher, Segment};
+pub use searcher::{ALIKE_MAX, Searcher, Segment};
 pub use segment::{SEGMENT_DOCUMENTS_MAX, SEGMENT_MEMORY_BYTES_MAX, SegmentBuilder, merge};
 pub use segment_bytes::{Checks, SegmentBytes};
 pub use seqs::Sequences;

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use tantivy::DocId;
 
 use crate::blob::Blob;
+use crate::candidate::{Candidate, Origin};
 use crate::directory::BlobIndex;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
@@ -58,48 +59,6 @@ struct Segments {
     readers: Vec<OnceLock<Reader>>,
     /// Sequence after the last document.
     next_seq: u64,
-}
-
-/// A document about to enter a result. Its columns are read only when asked for.
-#[derive(Clone, Copy)]
-pub struct Candidate<'a>(Origin<'a>);
-
-#[derive(Clone, Copy)]
-enum Origin<'a> {
-    Segment(&'a Reader, DocId),
-    Tail(&'a TailDoc),
-}
-
-impl Candidate<'_> {
-    /// Sequence number.
-    pub fn seq(&self) -> u64 {
-        match self.0 {
-            Origin::Segment(reader, doc) => reader.seq(doc),
-            Origin::Tail(doc) => doc.seq(),
-        }
-    }
-
-    /// Hash of the record's URI.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`].
-    pub fn key_hash(&self) -> Result<u64> {
-        match self.0 {
-            Origin::Segment(reader, doc) => reader.key_hash(doc),
-            Origin::Tail(doc) => Ok(doc.key_hash()),
-        }
-    }
-
-    /// Microseconds since the Unix epoch.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`].
-    pub fn time_us(&self) -> Result<i64> {
-        match self.0 {
-            Origin::Segment(reader, doc) => reader.time_us(doc),
-            Origin::Tail(doc) => Ok(doc.time_us()),
-        }
-    }
 }
 
 /// The caller's rule, with a note of whether it is running, so that its panic stays its own.

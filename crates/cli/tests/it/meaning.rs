@@ -232,6 +232,63 @@ fn another_model_is_added_takes_over_and_is_missed_when_it_is_gone() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("model_missing"));
 }
 
+/// A model with what a larger one declares: the first token's vector, a prefix for queries, and
+/// cosines far above 0.
+#[test]
+fn a_model_declares_its_floor_and_new_capsules_can_use_it() {
+    let sandbox = Sandbox::empty();
+    let run = |args: &[&str]| {
+        let mut command = sandbox.command();
+        command.env("KAPSA_MODELS", sandbox.path("models")).env("KAPSA_MODEL", "local:tiny");
+        command.env("KAPSA_EMBED", "now").arg("--json").args(args).output().expect("it starts")
+    };
+    let call = |args: &[&str]| -> Value {
+        let output = run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let error = |args: &[&str]| -> Value {
+        let output = run(args);
+        assert!(!output.status.success(), "{args:?}");
+        serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone()
+    };
+    call(&["init"]);
+    let put = call(&["put", "--text", "the cat sleeps"]);
+    assert!(
+        put["embedding"].as_str().is_some_and(|said| said.contains("no model `tiny`")),
+        "{put}"
+    );
+    let lacking = error(&["embed"]);
+    assert!(lacking["hint"].as_str().is_some_and(|hint| hint.contains("kapsa model add")));
+    let folder = tiny_model(&sandbox);
+    std::fs::create_dir(folder.join("1_Pooling")).expect("a folder");
+    std::fs::write(folder.join("1_Pooling/config.json"), r#"{"pooling_mode_cls_token":true}"#)
+        .expect("pooling");
+    let folder = folder.to_str().expect("UTF-8");
+    let floor = ["model", "add", folder, "--query-prefix", "the ", "--cosine-floor"];
+    error(&[&floor[..], &["96"]].concat());
+    call(&[&floor[..], &["42"]].concat());
+    let info = call(&["model", "info", "tiny"]);
+    assert_eq!(
+        (&info["cosine_floor"], &info["pooling"], &info["query_prefix"]),
+        (&42.into(), &"first".into(), &"the ".into())
+    );
+    let file =
+        sandbox.path("models").join(format!("{}.kmodel", info["hash"].as_str().expect("text")));
+    error(&["model", "add", file.to_str().expect("UTF-8"), "--cosine-floor", "42"]);
+    call(&["embed"]);
+    assert_eq!(call(&["stats"])["vectors"]["model"], "tiny");
+    assert_eq!(call(&["find", "the cat"])["model"], "tiny");
+    let codes = || {
+        let report = call(&["doctor"]);
+        let found = report["diagnostics"].as_array().expect("a list").clone();
+        found.iter().filter_map(|it| it["code"].as_str().map(str::to_string)).collect::<Vec<_>>()
+    };
+    assert!(!codes().contains(&"model_missing".to_string()));
+    call(&["model", "remove", "tiny"]);
+    assert!(codes().contains(&"model_missing".to_string()));
+}
+
 #[test]
 fn a_folder_that_is_no_model_is_refused_and_leaves_nothing() {
     let sandbox = Sandbox::empty();

@@ -373,11 +373,7 @@ fn commit(
         writer.view()?;
     }
     // The view is of the state before this commit, so it is used up here in any case.
-    let view = writer.view.take();
-    if view.is_some() {
-        writer.earlier.clone_from(&view);
-    }
-    let view = view.filter(|_| full);
+    let view = writer.view.take().filter(|_| full);
     let mut transaction = writer.capsule.begin()?;
     if let Some(view) = view {
         for segment in append_indexed(&mut transaction, &view, entries)? {

@@ -47,7 +47,7 @@ pub struct Writer {
     /// View of the newest commit on that branch; dropped by everything that commits.
     pub(super) view: Option<View>,
     /// A view of an earlier commit, of which is taken over what did not change since.
-    pub(super) earlier: Option<View>,
+    earlier: Option<View>,
     /// The last field: what it does when it is dropped needs the lock to be free.
     pub(crate) later: Later,
 }
@@ -262,6 +262,7 @@ impl Writer {
             };
             let lineage = main.store().lineage_of(self.branch)?;
             self.view = Some(main.with(lineage));
+            self.earlier.clone_from(&self.view);
         }
         Ok(self.view.as_ref().expect("made above"))
     }

@@ -36,6 +36,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/mutants.md", "takes hours and a release build"),
     ("docs/search.md", "needs a downloaded model"),
+    ("docs/search.md", "needs a downloaded model"),
 ];
 
 /// The most explanations over all pages: the only words in shell blocks that nothing checks.
