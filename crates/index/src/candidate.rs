@@ -28,7 +28,7 @@ impl Candidate<'_> {
     /// Hash of the record's URI.
     ///
     /// # Errors
-    /// [`Error::Damaged`].
+    /// `Damaged`.
     pub fn key_hash(&self) -> Result<u64> {
         match self.0 {
             Origin::Segment(reader, doc) => reader.key_hash(doc),
@@ -39,7 +39,7 @@ impl Candidate<'_> {
     /// Microseconds since the Unix epoch.
     ///
     /// # Errors
-    /// [`Error::Damaged`].
+    /// `Damaged`.
     pub fn time_us(&self) -> Result<i64> {
         match self.0 {
             Origin::Segment(reader, doc) => reader.time_us(doc),
