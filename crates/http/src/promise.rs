@@ -26,9 +26,8 @@ pub(crate) fn on_thread<T: Send + 'static>(
     let shared = Arc::new(Mutex::new(Shared { outcome: None, waker: None }));
     let weak = Arc::downgrade(&shared);
     thread::Builder::new().name("kapsa-http".to_owned()).spawn(move || {
-        // What `work` owns is dropped in a panic, so nobody sees it in a broken state. The payload
-        // may be dropped: the panic was reported by its hook; whoever waits gets none, and answers
-        // with an error.
+        // What `work` owns is dropped in a panic, so nobody sees it in a broken state.
+        // May be dropped: its hook reported the panic; whoever waits gets none, which is an error.
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&|| weak.strong_count() > 0))).ok();
         if let Some(shared) = weak.upgrade() {
             let waker = {

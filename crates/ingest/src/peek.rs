@@ -108,7 +108,8 @@ impl Scan<'_> {
         if !self.is_watched() {
             return;
         }
-        // A text with an error inside has no name and no value that a format would have.
+        // May be dropped: a string with an error inside is not a name or value of any format, and
+        // the adapter that reads the record counts what it cannot read.
         let text = serde_json::from_str::<String>(&self.text[start..=end]).ok();
         if self.at_name {
             self.name = text;

@@ -99,13 +99,17 @@ struct Findings {
 
 impl Findings {
     fn add(&mut self, app: &mut App, part: &str, redacted: &Redacted, line: usize) -> Result<()> {
-        let (mut at, mut line) = (0, line);
+        let (mut at, mut line, mut column) = (0, line, 1);
         for span in &redacted.spans {
             *self.counts.entry(span.rule).or_default() += 1;
-            line += lines_of(&part[at..span.range.start]);
+            // On from the last one: a line may be long, and hold many.
+            let between = &part[at..span.range.start];
+            line += lines_of(between);
+            column = match between.rsplit_once('\n') {
+                Some((_, begun)) => begun.chars().count() + 1,
+                None => column + between.chars().count(),
+            };
             at = span.range.start;
-            let begin = part[..at].rfind('\n').map_or(0, |end| end + 1);
-            let column = part[begin..at].chars().count() + 1;
             let found =
                 RedactionFoundOut { line, column, rule: span.rule, bytes: span.range.len() };
             if self.json {

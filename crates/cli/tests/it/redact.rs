@@ -21,6 +21,21 @@ fn a_text_is_printed_without_its_secrets_and_needs_no_capsule() {
 }
 
 #[test]
+fn places_are_lines_and_columns() {
+    let sandbox = Sandbox::new();
+    let text = "é a@kapsa-memory.dev b@kapsa-memory.dev\nx\né\tc@kapsa-memory.dev";
+    std::fs::write(sandbox.path("a.txt"), text).expect("written");
+    let found = sandbox.json(&["redact", "--check", "a.txt"]);
+    let found = found["found"].as_array().expect("a list");
+    let places: Vec<(u64, u64)> = found
+        .iter()
+        .map(|one| [&one["line"], &one["column"]].map(|at| at.as_u64().expect("a number")))
+        .map(|[line, column]| (line, column))
+        .collect();
+    assert_eq!(places, [(1, 3), (1, 22), (3, 3)]);
+}
+
+#[test]
 fn lines_of_json_keep_their_other_bytes() {
     let sandbox = Sandbox::new();
     let lines = format!("{{\"a\" :1.0, \"text\":\"x\\n{0}\"}}\n\n{{\"cut\": \"{0}", token());

@@ -93,7 +93,8 @@ impl Otel {
 
 /// Messages in JSON, or the words of one.
 fn messages(draft: &mut Draft, text: &str, role: &str, spot: Spot, output: &mut Output<'_>) {
-    let raw = serde_json::from_str::<Raw<'_>>(text).ok(); // Then it is no JSON but words.
+    // May be dropped: what is not JSON is words, and they are kept as they stand.
+    let raw = serde_json::from_str::<Raw<'_>>(text).ok();
     let Some(raw) = raw.filter(|raw| raw.get().starts_with(['[', '{'])) else {
         return one(draft, role, text, spot);
     };
