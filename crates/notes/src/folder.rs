@@ -211,8 +211,8 @@ impl MemoryFolder {
         }
     }
 
-    /// Moves a decision or a learning to `archived/`, and returns where it is now. Where the name is
-    /// taken there, a number is put behind it.
+    /// Moves a decision or a learning to `archived/`, and returns where it is now. Where the name
+    /// is taken there, a number is put behind it.
     ///
     /// # Errors
     /// [`Error::NotOfMemory`] for summaries and what is archived already, [`Error::NoFreeName`],

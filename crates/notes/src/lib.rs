@@ -1,8 +1,9 @@
 //! A memory as files: markdown with frontmatter, folders of runs, and the guard of both. Knows no
 //! capsule, record, trace, model, network, terminal or clock.
 //!
-//! [`Note`] is one file. It is read and written with everything that a person added to it. [`MemoryFolder`] is a folder of them; [`reconcile`] decides what becomes of one that
-//! is kept elsewhere as well.
+//! [`Note`] is one file. It is read and written with everything that a person added to it.
+//! [`MemoryFolder`] is a folder of them; [`reconcile()`] decides what becomes of one that is kept
+//! elsewhere as well.
 
 #![deny(
     clippy::disallowed_methods,
