@@ -12,29 +12,35 @@
     clippy::print_stderr
 )]
 
+mod acts;
 mod candidate;
+mod extract;
+mod patterns;
+mod people;
+mod prose;
+mod summary;
 mod types;
 
 pub use candidate::{
     BODY_CHARS_MAX, Candidate, Extraction, SUMMARY_WORDS_MAX, Summary, TITLE_CHARS_MAX,
 };
+pub use extract::extract;
+pub use summary::summarise;
 pub use types::MemoryType;
-
-use kapsa_ingest::Session;
 
 /// Raised whenever the same session may give other candidates.
 pub const EXTRACTOR_VERSION: u32 = 1;
 
-/// What of a session a later one needs, without a model.
-#[must_use]
-pub fn extract(session: &Session) -> Extraction {
-    let _ = session;
-    Extraction::default()
-}
-
-/// A session in short, without a model.
-#[must_use]
-pub fn summarise(session: &Session) -> Summary {
-    let _ = session;
-    Summary::default()
+/// TEMPORARY
+#[doc(hidden)]
+pub fn weighed(session: &kapsa_ingest::Session) -> String {
+    let mut out = String::new();
+    for m in people::messages(session) {
+        for p in &m.paragraphs {
+            for (s, w) in p.paragraph.sentences.iter().zip(&p.weights) {
+                out += &format!("[{}] {:.1} {:?}\t{s}\n", m.turn.place, w.weight, w.acts);
+            }
+        }
+    }
+    out
 }

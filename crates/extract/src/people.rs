@@ -1,0 +1,81 @@
+//! What people said: their messages in order, weighed sentence by sentence, with what they answer.
+
+use kapsa_ingest::{Place, Session, Speaker, Turn, TurnKind};
+use serde_json::Value;
+
+use crate::acts::{Act, WEIGHT_MIN, Weighed, folded, weigh};
+use crate::prose::{self, Paragraph};
+
+/// A message of a person.
+pub(crate) struct Message<'a> {
+    pub(crate) turn: &'a Turn,
+    pub(crate) paragraphs: Vec<Said>,
+    /// What the assistant said right before it.
+    pub(crate) before: Option<&'a Turn>,
+    /// What the assistant said right after it.
+    pub(crate) after: Option<&'a Turn>,
+    /// The question that a tool asked, if this answers one.
+    pub(crate) asked: Option<&'a Value>,
+}
+
+/// A paragraph, weighed.
+pub(crate) struct Said {
+    pub(crate) paragraph: Paragraph,
+    /// One for each sentence.
+    pub(crate) weights: Vec<Weighed>,
+}
+
+impl Said {
+    fn new(paragraph: Paragraph) -> Self {
+        let weights = paragraph.sentences.iter().map(|sentence| weigh(sentence)).collect();
+        Self { paragraph, weights }
+    }
+
+    /// Which sentences are kept, in their order.
+    pub(crate) fn kept(&self) -> Vec<usize> {
+        (0..self.weights.len()).filter(|at| self.weights[*at].weight >= WEIGHT_MIN).collect()
+    }
+}
+
+/// The messages of people in a session; one that is repeated word by word is there once, where it
+/// was said last.
+pub(crate) fn messages(session: &Session) -> Vec<Message<'_>> {
+    let mut messages: Vec<Message<'_>> = Vec::new();
+    let mut before = None;
+    let mut asked = None;
+    for turn in &session.turns {
+        match (turn.speaker, turn.kind) {
+            (Speaker::User, TurnKind::Text) => {
+                let paragraphs = prose::paragraphs(&turn.text).into_iter().map(Said::new).collect();
+                messages.retain(|other: &Message<'_>| folded(&other.turn.text) != folded(&turn.text));
+                messages.push(Message { turn, paragraphs, before, after: None, asked });
+                asked = None;
+            }
+            (Speaker::Assistant, TurnKind::Text) => {
+                if let Some(last) = messages.last_mut().filter(|last| last.after.is_none()) {
+                    last.after = Some(turn);
+                }
+                before = Some(turn);
+            }
+            (_, TurnKind::ToolCall) => {
+                let call = turn.call.as_ref();
+                asked = call.map(|call| &call.arguments).filter(|it| it.get("questions").is_some());
+            }
+            _ => {}
+        }
+    }
+    messages
+}
+
+impl Message<'_> {
+    /// Where a paragraph stands: the lines of a message in a text file, else all of it.
+    pub(crate) fn place(&self, _said: &Said) -> Place {
+        self.turn.place
+    }
+
+    /// Whether the message rejects what the assistant did or said.
+    pub(crate) fn rejects(&self) -> bool {
+        let first = self.paragraphs.first().and_then(|said| said.weights.first());
+        first.is_some_and(|first| first.does(Act::Corrects) || first.does(Act::Bans))
+    }
+}
