@@ -45,6 +45,8 @@ pub(crate) enum Act {
     Reports,
     /// Speaks of the conversation itself.
     Chats,
+    /// Takes back what was said before.
+    Withdraws,
 }
 
 struct Cue {
@@ -62,14 +64,15 @@ const CUES: &[Cue] = &[
     // What must be.
     cue(Act::Obliges, 2.0, r"\b(must|shall|has to|have to|required to|ought to|mandatory)\b"),
     cue(Act::Obliges, 2.0, r"\b(should|needs? to|supposed to)\b"),
-    cue(Act::Obliges, 1.0, r"\bi (want|wish|expect|need) (a|an|the|this|that|it|all|every|each|to (use|have|keep|send|see|avoid))\b"),
-    cue(Act::Obliges, 1.0, r"\bi (do |also |really )*(want|need) to\b"),
-    cue(Act::Obliges, 1.0, r"\bi(?:'d| would| do)?(?: also)? (?:want|like|prefer|love) (?:it|the|them|to|us|you|every|all|for)\b"),
+    cue(Act::Obliges, 1.5, r"\bi(?:'d| would| do)?(?: also| really)* (?:want|wish|expect|need|like|love|prefer)\b"),
+    cue(Act::Orders, -2.0, r"\bi(?:'d| would)?(?: also| really)* (?:want|like|need) (?:you )?to (?:make|create|build|write|add|do|get|know|understand|see if|try|start|test|check|fix|implement|release|rename|change|update)\b"),
     // Bans.
-    cue(Act::Bans, 2.5, r"\b(do not|don't|dont|must not|mustn't|should not|shouldn't|shouldnt|never|cannot|can't have|not allowed|no longer)\b"),
+    cue(Act::Bans, 2.5, r"\b(do not|don't|dont|must not|mustn't|should not|shouldn't|shouldnt|not allowed|no longer)\b"),
     cue(Act::Bans, 1.5, r"\b(avoid|stop|refrain from|get rid of|no need (to|for)|(do not|don't|dont) need)\b"),
     cue(Act::Bans, 1.5, r"^(no|not|not as|not in) (a |the |any )?\w"),
-    cue(Act::Bans, 1.0, r"\bi (don't|do not|dont) (want|like|need)\b"),
+    cue(Act::Bans, 2.0, r"^(and |so |please |but |also )*never\b|\b(should|must|will|can) never\b"),
+    cue(Act::Bans, 3.0, r"\bi (don't|do not|dont) (want|like|need)\b"),
+    cue(Act::Chats, -2.5, r"\bi (don'?t|do not|didn'?t|can'?t|cannot|never|wouldn'?t)\b"),
     cue(Act::Bans, 1.0, r"\bwe (don't|do not|dont|simply don't|won't) (want|need|support|use|have)\b"),
     // Choices.
     cue(Act::Chooses, 2.0, r"\b(let'?s|lets|let us|we'll|we will|i'll|i will) (go with|use|keep|stick (with|to)|leave|switch to|stay with|drop|skip|avoid|not)\b"),
@@ -110,11 +113,14 @@ const CUES: &[Cue] = &[
     // To be remembered.
     cue(Act::Remembers, 4.0, r"\b(please )?(remember|note|keep in mind|don'?t forget)( that|:| this)\b|\bfor (future|next) (reference|sessions?|time)\b"),
     cue(Act::Corrects, 5.0, r"^(but )?why (can'?t|don'?t|not|aren'?t|isn'?t|can we not|do (i|we) have to)\b"),
+    cue(Act::Withdraws, 1.0, r"\b(never ?mind|scratch that|forget (it|that|what i said|about that)|undo (that|this|it)|revert (that|this|it)|go back to|stick (with|to)|ignore (that|my last|what i said)|on second thought|actually,? no)\b"),
     // Against.
     cue(Act::Asks, -3.0, r"\?[\x22')]*$"),
     // What is asked for politely is an order.
     cue(Act::Orders, 2.0, r"^(can|could|would|will) (you|we)\b.*\?$"),
-    cue(Act::Orders, -2.0, r"^(and |also |then )*use (that|it|this)\b"),
+    cue(Act::Orders, -2.0, r"^(and |also |then )*(use|keep|leave) (that|it|this|them)\b"),
+    cue(Act::Orders, -2.0, r"\buse .{1,40} to (find|read|search|get|check|see|look|open|fetch|summari[sz]e|tell|list)\b|^use \S+ read\b"),
+    cue(Act::Asks, -3.0, r"^(what|how|which|who|where|when should|when do)\b"),
     cue(Act::Asks, -1.0, r"^(can|could|would|will|how|what|why|which|who|where|when|is|are|does|do|did|should|shall|have|has) (you|we|i|it|this|that|the|there|do|does|is|are|to)\b"),
     cue(Act::Orders, -1.5, r"^(?:(?:please|now|then|also|and|ok|okay|great|next|first|finally|so|yes|alright|good|perfect|can you|could you|i want you to|i need you to|let'?s|lets|go ahead and|i'd like you to|try to|you can|you should|again)[,:]? )*(?:add|create|write|fix|run|update|implement|delete|remove|rename|move|refactor|change|make|check|look|read|review|investigate|explain|show|give|print|generate|commit|push|release|continue|proceed|test|open|list|find|search|build|install|analy[sz]e|locate|pinpoint|extract|convert|wrap|reduce|improve|set ?up|do|try|get|start|finish|complete|debug|help|tell|describe|summari[sz]e|merge|deploy|publish|clean|format|research|compare|verify|ensure|suggest|propose|plan|draft|design|handle|catch|init|ask|put|bump|apply|provide|integrate|replace|append|insert|configure|introduce)\b"),
     cue(Act::Reports, -2.0, r"\b(i('ve| have)? (added|staged|committed|pushed|made|put|updated|fixed|merged|tried|got|get|ran)|it works|works (now|great|fine)|this (looks|seems|works)|that'?s it|looks good|is working|is (partially )?implemented)\b"),
@@ -170,7 +176,7 @@ pub(crate) fn folded(sentence: &str) -> String {
 
 /// Weighs a sentence by itself.
 pub(crate) fn weigh(sentence: &str) -> Weighed {
-    let text = folded(sentence);
+    let text = folded(&without_quotes(sentence));
     let mut acts = Vec::new();
     let mut weight = 0.0;
     let mut set = regex_automata::PatternSet::new(BUILT.pattern_len());
@@ -186,6 +192,27 @@ pub(crate) fn weigh(sentence: &str) -> Weighed {
         weight += 1.0;
     }
     Weighed { acts, weight }
+}
+
+/// Words in double quotes from which on a quote is somebody else's sentence.
+const QUOTED_WORDS_MIN: usize = 4;
+
+/// A sentence without the sentences that it quotes: they are not what it says itself.
+fn without_quotes(sentence: &str) -> String {
+    let sentence = sentence.replace(['\u{201c}', '\u{201d}'], "\"");
+    let mut parts = sentence.split('"');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    let rest: Vec<&str> = parts.collect();
+    for pair in rest.chunks(2) {
+        match pair {
+            [quoted, after] if quoted.split_whitespace().count() >= QUOTED_WORDS_MIN => {
+                out.push_str("\"…\"");
+                out.push_str(after);
+            }
+            _ => out.extend(pair.iter().flat_map(|part| ["\"", part])),
+        }
+    }
+    out
 }
 
 /// Whether somebody wrote with emphasis: several exclamation marks, or a word of orders in capitals.

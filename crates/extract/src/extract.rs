@@ -3,9 +3,12 @@
 use kapsa_ingest::{Session, Speaker};
 use kapsa_redact::redact;
 
-use crate::acts::{Act, Weighed, folded};
+use crate::acts::{Act, Weighed};
 use crate::candidate::{BODY_CHARS_MAX, Candidate, Extraction, TITLE_CHARS_MAX};
+use crate::context::{answer, option, reply};
 use crate::people::{Message, Said, messages};
+use crate::types::MemoryType;
+use crate::words::{content, shared};
 
 /// Confidence of what a person stated, before anything else speaks for it.
 const CONFIDENCE_STATED: f64 = 0.6;
@@ -25,40 +28,123 @@ pub fn extract(session: &Session) -> Extraction {
     }
     let messages = messages(session);
     let mut candidates = Vec::new();
-    for message in &messages {
-        for said in &message.paragraphs {
-            candidates.extend(stated(message, said));
+    for (at, message) in messages.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| &messages[before]);
+        let found = of_message(message, before);
+        if withdraws(message) {
+            take_back(&mut candidates, before);
         }
+        candidates.extend(found);
     }
+    settle(&mut candidates);
     Extraction { candidates }
 }
 
+/// Whether a message takes back the one before.
+fn withdraws(message: &Message<'_>) -> bool {
+    message.paragraphs.iter().flat_map(|said| &said.weights).any(|it| it.does(Act::Withdraws))
+}
+
+fn take_back(candidates: &mut [Candidate], before: Option<&Message<'_>>) {
+    let Some(before) = before else { return };
+    for candidate in candidates.iter_mut().filter(|it| it.evidence.contains(&before.turn.place)) {
+        candidate.reversed = true;
+    }
+}
+
+/// Most candidates that one session gives: those that are surest.
+const CANDIDATES_MAX: usize = 8;
+
+/// What is said again in other words counts once, as it was said last; and no session gives more
+/// than a few.
+fn settle(candidates: &mut Vec<Candidate>) {
+    for later in 1..candidates.len() {
+        let (earlier, rest) = candidates.split_at_mut(later);
+        let words = content(&rest[0].title);
+        for other in earlier.iter_mut().filter(|other| !other.reversed) {
+            let mine = content(&other.title);
+            let least = mine.len().min(words.len());
+            if least > 0 && shared(&mine, &words) * 4 >= least * 3 {
+                other.reversed = true;
+                rest[0].evidence.splice(0..0, other.evidence.iter().copied());
+                rest[0].evidence.dedup();
+            }
+        }
+    }
+    candidates.retain(|candidate| !candidate.reversed);
+    while candidates.len() > CANDIDATES_MAX {
+        let sure = |at: &usize| candidates[*at].confidence;
+        let least = (0..candidates.len()).min_by(|a, b| sure(a).total_cmp(&sure(b)));
+        candidates.remove(least.unwrap_or_default());
+    }
+}
+
+fn of_message(message: &Message<'_>, before: Option<&Message<'_>>) -> Vec<Candidate> {
+    let picked = message.asked.and_then(|asked| answer(asked, message.turn.text.trim()));
+    if let Some((title, body)) = picked {
+        return vec![candidate(message, MemoryType::Decision, CONFIDENCE_STATED, &title, &body)];
+    }
+    message.paragraphs.iter().filter_map(|said| stated(message, before, said)).collect()
+}
+
+/// Words of content below which a statement says too little by itself.
+const WORDS_ALONE_MIN: usize = 6;
+
 /// What a paragraph states.
-fn stated(message: &Message<'_>, said: &Said) -> Option<Candidate> {
+fn stated(message: &Message<'_>, before: Option<&Message<'_>>, said: &Said) -> Option<Candidate> {
     let kept = said.kept();
-    let best = *kept.iter().max_by(|a, b| said.weights[**a].weight.total_cmp(&said.weights[**b].weight))?;
+    let weight = |at: &usize| said.weights[*at].weight;
+    let best = *kept.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
     let weighed: &Weighed = &said.weights[best];
     let rule: Vec<&str> = kept.iter().map(|at| said.paragraph.sentences[*at].as_str()).collect();
-    let mut body = rule.join(" ");
+    let rule = rule.join(" ");
+    let mut body = rule.clone();
+    let mut add = |name: &str, text: &str| {
+        if !text.is_empty() {
+            body.push_str(&format!("\n{name}: {}", cut(text, CONTEXT_CHARS_MAX)));
+        }
+    };
     let rest: Vec<&str> = (0..said.weights.len())
         .filter(|at| !kept.contains(at) && !said.weights[*at].does(Act::Chats))
         .map(|at| said.paragraph.sentences[at].as_str())
         .collect();
-    if !rest.is_empty() {
-        body.push_str("\nContext: ");
-        body.push_str(&cut(&rest.join(" "), CONTEXT_CHARS_MAX));
+    let words = content(&rule);
+    let is_short = words.len() < WORDS_ALONE_MIN;
+    let option = option(message, &rule);
+    let reply = (is_short || weighed.does(Act::Corrects)).then(|| reply(message, &rule)).flatten();
+    if words.is_empty() && option.is_none() && reply.is_none() {
+        return None;
     }
-    Some(Candidate {
-        kind: weighed.kind(),
-        title: redacted(&said.paragraph.sentences[best], TITLE_CHARS_MAX),
-        body: redacted(&body, BODY_CHARS_MAX),
-        confidence: confidence(weighed.weight),
+    add("Context", &rest.join(" "));
+    add("About", if is_short { said.paragraph.pasted.trim() } else { "" });
+    add("Chosen", option.as_deref().unwrap_or_default());
+    if option.is_some() {
+        let question = before.map(|before| before.prose()).unwrap_or_default();
+        add("Question", &question);
+    }
+    add("Taken up", reply.as_deref().unwrap_or_default());
+    let title = &said.paragraph.sentences[best];
+    Some(candidate(message, weighed.kind(), confidence(weighed.weight), title, &body))
+}
+
+fn candidate(
+    message: &Message<'_>,
+    kind: MemoryType,
+    confidence: f64,
+    title: &str,
+    body: &str,
+) -> Candidate {
+    Candidate {
+        kind,
+        title: redacted(title, TITLE_CHARS_MAX),
+        body: redacted(body, BODY_CHARS_MAX),
+        confidence,
         said_by: Speaker::User,
-        evidence: vec![message.place(said)],
+        evidence: vec![message.turn.place],
         at: message.turn.at,
         tags: Vec::new(),
         reversed: false,
-    })
+    }
 }
 
 fn confidence(weight: f64) -> f64 {
@@ -79,7 +165,3 @@ fn cut(text: &str, chars_max: usize) -> String {
     format!("{}…", head.trim_end_matches(|c: char| c.is_whitespace() || c == ','))
 }
 
-#[allow(dead_code)]
-fn _folded(text: &str) -> String {
-    folded(text)
-}

@@ -20,6 +20,8 @@ mod people;
 mod prose;
 mod summary;
 mod types;
+mod words;
+mod context;
 
 pub use candidate::{
     BODY_CHARS_MAX, Candidate, Extraction, SUMMARY_WORDS_MAX, Summary, TITLE_CHARS_MAX,

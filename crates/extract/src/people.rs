@@ -1,19 +1,19 @@
 //! What people said: their messages in order, weighed sentence by sentence, with what they answer.
 
-use kapsa_ingest::{Place, Session, Speaker, Turn, TurnKind};
+use kapsa_ingest::{Session, Speaker, Turn, TurnKind};
 use serde_json::Value;
 
-use crate::acts::{Act, WEIGHT_MIN, Weighed, folded, weigh};
+use crate::acts::{WEIGHT_MIN, Weighed, folded, weigh};
 use crate::prose::{self, Paragraph};
 
 /// A message of a person.
 pub(crate) struct Message<'a> {
     pub(crate) turn: &'a Turn,
     pub(crate) paragraphs: Vec<Said>,
-    /// What the assistant said right before it.
-    pub(crate) before: Option<&'a Turn>,
-    /// What the assistant said right after it.
-    pub(crate) after: Option<&'a Turn>,
+    /// What the assistant said between the message before and this one.
+    pub(crate) before: Vec<&'a Turn>,
+    /// What the assistant said between this message and the next one.
+    pub(crate) replies: Vec<&'a Turn>,
     /// The question that a tool asked, if this answers one.
     pub(crate) asked: Option<&'a Value>,
 }
@@ -41,21 +41,22 @@ impl Said {
 /// was said last.
 pub(crate) fn messages(session: &Session) -> Vec<Message<'_>> {
     let mut messages: Vec<Message<'_>> = Vec::new();
-    let mut before = None;
+    let mut before = Vec::new();
     let mut asked = None;
     for turn in &session.turns {
         match (turn.speaker, turn.kind) {
             (Speaker::User, TurnKind::Text) => {
                 let paragraphs = prose::paragraphs(&turn.text).into_iter().map(Said::new).collect();
                 messages.retain(|other: &Message<'_>| folded(&other.turn.text) != folded(&turn.text));
-                messages.push(Message { turn, paragraphs, before, after: None, asked });
+                let before = std::mem::take(&mut before);
+                messages.push(Message { turn, paragraphs, before, replies: Vec::new(), asked });
                 asked = None;
             }
             (Speaker::Assistant, TurnKind::Text) => {
-                if let Some(last) = messages.last_mut().filter(|last| last.after.is_none()) {
-                    last.after = Some(turn);
+                if let Some(last) = messages.last_mut() {
+                    last.replies.push(turn);
                 }
-                before = Some(turn);
+                before.push(turn);
             }
             (_, TurnKind::ToolCall) => {
                 let call = turn.call.as_ref();
@@ -68,14 +69,9 @@ pub(crate) fn messages(session: &Session) -> Vec<Message<'_>> {
 }
 
 impl Message<'_> {
-    /// Where a paragraph stands: the lines of a message in a text file, else all of it.
-    pub(crate) fn place(&self, _said: &Said) -> Place {
-        self.turn.place
-    }
-
-    /// Whether the message rejects what the assistant did or said.
-    pub(crate) fn rejects(&self) -> bool {
-        let first = self.paragraphs.first().and_then(|said| said.weights.first());
-        first.is_some_and(|first| first.does(Act::Corrects) || first.does(Act::Bans))
+    /// What of it was typed.
+    pub(crate) fn prose(&self) -> String {
+        let sentences = self.paragraphs.iter().flat_map(|said| &said.paragraph.sentences);
+        sentences.map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 }

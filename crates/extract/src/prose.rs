@@ -17,6 +17,9 @@ const LETTERS_PERCENT_MIN: usize = 68;
 /// Lines in a row without prose between two lines of prose that make both of them pasted.
 const PASTED_RUN: usize = 12;
 
+/// How much of something pasted is kept to show what a sentence is about, in bytes.
+const PASTED_SHOWN_MAX: usize = 200;
+
 /// Sentences that stand together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Paragraph {
@@ -24,8 +27,8 @@ pub(crate) struct Paragraph {
     pub(crate) sentences: Vec<String>,
     /// Lines into the message at which it begins, counted from 0.
     pub(crate) line: usize,
-    /// Whether it comes right after something pasted.
-    pub(crate) after_paste: bool,
+    /// How what was pasted right before it begins; empty when nothing was.
+    pub(crate) pasted: String,
 }
 
 /// What a person wrote in a message.
@@ -34,14 +37,14 @@ pub(crate) fn paragraphs(text: &str) -> Vec<Paragraph> {
     let kinds = kinds(&lines);
     let mut out: Vec<Paragraph> = Vec::new();
     let mut open: Option<(String, Paragraph)> = None;
-    let mut pasted = false;
+    let mut pasted = String::new();
     for (number, (line, kind)) in lines.iter().zip(&kinds).enumerate() {
         match kind {
             Line::Prose => {
                 let (words, is_item) = unmarked(line);
                 let (text, _) = open.get_or_insert_with(|| {
-                    let after_paste = std::mem::take(&mut pasted);
-                    (String::new(), Paragraph { line: number, after_paste, ..Paragraph::default() })
+                    let pasted = std::mem::take(&mut pasted);
+                    (String::new(), Paragraph { line: number, pasted, ..Paragraph::default() })
                 });
                 if !text.is_empty() {
                     // An item of a list is a sentence of its own.
@@ -52,7 +55,11 @@ pub(crate) fn paragraphs(text: &str) -> Vec<Paragraph> {
             Line::Blank => close(&mut open, &mut out),
             Line::Pasted => {
                 close(&mut open, &mut out);
-                pasted = true;
+                let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+                if pasted.len() + words.len() <= PASTED_SHOWN_MAX {
+                    pasted.push_str(&words);
+                    pasted.push(' ');
+                }
             }
         }
     }
@@ -65,7 +72,7 @@ fn close(open: &mut Option<(String, Paragraph)>, out: &mut Vec<Paragraph>) {
     paragraph.sentences = text.split('\n').flat_map(sentences).collect();
     // A list belongs to the line that announces it.
     let announces = |last: &Paragraph| last.sentences.last().is_some_and(|one| one.ends_with(':'));
-    match out.last_mut().filter(|last| announces(last) && !paragraph.after_paste) {
+    match out.last_mut().filter(|last| announces(last) && paragraph.pasted.is_empty()) {
         Some(last) => last.sentences.append(&mut paragraph.sentences),
         None if paragraph.sentences.is_empty() => {}
         None => out.push(paragraph),
@@ -196,6 +203,7 @@ fn without_mentions(line: &str) -> &str {
     loop {
         let Some(first) = line.split_whitespace().next() else { return line };
         let is_mention = first.len() > 1 && first.starts_with('@')
+            || first.starts_with("#file:")
             || ["/ask", "/code", "/architect"].contains(&first);
         if !is_mention {
             return line;

@@ -1,0 +1,143 @@
+//! What a sentence needs around it to be understood later: the reply that took it up, what was
+//! pasted with it, the option that it picks. Knows nothing of what is kept.
+
+use serde_json::Value;
+
+use crate::acts::weigh;
+use crate::people::Message;
+use crate::prose::sentences;
+use crate::words::{content, shared};
+
+/// Sentences of a reply that are looked at.
+const REPLY_SENTENCES_MAX: usize = 40;
+/// Longest sentence of a reply that is taken, in characters.
+const REPLY_CHARS_MAX: usize = 260;
+/// Most characters of an option.
+const OPTION_CHARS_MAX: usize = 320;
+
+/// How an assistant begins a sentence that announces work and says nothing.
+const FILLER: &[&str] = &[
+    "let me", "let's", "now ", "i'll", "i will", "i need to", "i'm going", "first", "next", "great",
+    "perfect", "sure", "excellent", "certainly", "here", "done", "i've", "looking", "the user",
+];
+
+/// The sentence of the reply that says most plainly what was meant.
+pub(crate) fn reply(message: &Message<'_>, rule: &str) -> Option<String> {
+    let about = content(rule);
+    let mut best: Option<(f64, String)> = None;
+    for sentence in reply_sentences(message) {
+        let lower = sentence.to_lowercase();
+        let is_filler = FILLER.iter().any(|start| lower.starts_with(start));
+        let words = content(&sentence);
+        if is_filler || words.len() < 3 || sentence.chars().count() > REPLY_CHARS_MAX {
+            continue;
+        }
+        let takes_up = ["you're right", "you are right", "i understand", "i see", "good catch"];
+        let agrees = takes_up.iter().any(|start| lower.starts_with(start));
+        let common = shared(&about, &words);
+        let states = weigh(&sentence).weight.clamp(0.0, 2.0);
+        let score = common as f64 + states + if agrees { 2.0 } else { 0.0 };
+        if score >= 2.0 && best.as_ref().is_none_or(|(highest, _)| score > *highest) {
+            best = Some((score, sentence));
+        }
+    }
+    best.map(|(_, sentence)| sentence)
+}
+
+fn reply_sentences(message: &Message<'_>) -> Vec<String> {
+    let text: Vec<String> = message.replies.iter().map(|turn| without_thoughts(&turn.text)).collect();
+    text.iter()
+        .flat_map(|text| crate::prose::paragraphs(text))
+        .flat_map(|paragraph| paragraph.sentences)
+        .take(REPLY_SENTENCES_MAX)
+        .collect()
+}
+
+/// A text without what a model thought aloud.
+fn without_thoughts(text: &str) -> String {
+    match (text.find("<think>"), text.find("</think>")) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}{}", &text[..start], &text[end + "</think>".len()..])
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// What a message picks among the options that the assistant laid out before.
+pub(crate) fn option(message: &Message<'_>, rule: &str) -> Option<String> {
+    let number = picked_number(rule)?;
+    let text = message.before.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>().join("\n");
+    let lines: Vec<&str> = text.lines().collect();
+    let start = lines.iter().position(|line| is_option(line, number))?;
+    let end = lines[start + 1..]
+        .iter()
+        .position(|line| is_option(line, number + 1))
+        .map_or(lines.len(), |length| start + 1 + length);
+    let mut out = String::new();
+    let mut fenced = false;
+    for line in &lines[start..end] {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced && !line.trim().is_empty() && out.chars().count() < OPTION_CHARS_MAX {
+            let line = line.trim().trim_start_matches(['#', '*', '-', ' ']).replace("**", "");
+            out.push_str(&line);
+            out.push(' ');
+        }
+    }
+    Some(out.trim_end().to_owned()).filter(|out| !out.is_empty())
+}
+
+/// The number after `option`, `approach`, `#` and the like.
+fn picked_number(rule: &str) -> Option<u32> {
+    let lower = rule.to_lowercase();
+    ["option ", "approach ", "option #", "approach #", "solution ", "number ", "#"]
+        .iter()
+        .find_map(|word| {
+            let after = &lower[lower.find(word)? + word.len()..];
+            let digits: String = after.chars().take_while(char::is_ascii_digit).take(2).collect();
+            digits.parse().ok()
+        })
+}
+
+/// Whether a line begins the option with this number.
+fn is_option(line: &str, number: u32) -> bool {
+    let line = line.trim().trim_start_matches(['#', '*', '-', ' ']).to_lowercase();
+    ["option ", "approach ", "solution ", ""].iter().any(|word| {
+        let head = format!("{word}{number}");
+        line.strip_prefix(&head).is_some_and(|rest| rest.starts_with(['.', ')', ':', ' ', '*']))
+    })
+}
+
+/// What a person answered to the question of a tool: the question, the pick with its description,
+/// and what was not picked.
+pub(crate) fn answer(asked: &Value, picked: &str) -> Option<(String, String)> {
+    let questions = asked.get("questions")?.as_array()?;
+    for question in questions {
+        let options = question.get("options").and_then(Value::as_array)?;
+        let label = |option: &Value| option.get("label")?.as_str().map(str::to_owned);
+        let Some(at) = options.iter().position(|option| label(option).as_deref() == Some(picked))
+        else {
+            continue;
+        };
+        let asked = question.get("question").and_then(Value::as_str).unwrap_or_default();
+        let picked = picked.trim_end_matches("(Recommended)").trim_end();
+        let why = options[at].get("description").and_then(Value::as_str).unwrap_or_default();
+        let others: Vec<String> = options
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .filter_map(|(_, option)| label(option))
+            .collect();
+        let mut body = format!("Chosen: {picked}. {why}\nQuestion: {asked}");
+        if !others.is_empty() {
+            body.push_str(&format!("\nNot chosen: {}", others.join("; ")));
+        }
+        return Some((picked.to_owned(), body));
+    }
+    None
+}
+
+/// The first sentence of a text.
+pub(crate) fn first_sentence(text: &str) -> String {
+    sentences(text).into_iter().next().unwrap_or_default()
+}
