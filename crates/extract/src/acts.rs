@@ -71,9 +71,12 @@ const CUES: &[Cue] = &[
     cue(Act::Bans, 1.5, r"\b(avoid|stop|refrain from|get rid of|no need (to|for)|(do not|don't|dont) need)\b"),
     cue(Act::Bans, 1.5, r"^(no|not|not as|not in) (a |the |any )?\w"),
     cue(Act::Bans, 2.0, r"^(and |so |please |but |also )*never\b|\b(should|must|will|can) never\b"),
-    cue(Act::Bans, 3.0, r"\bi (don't|do not|dont) (want|like|need)\b"),
-    cue(Act::Chats, -2.5, r"\bi (don'?t|do not|didn'?t|can'?t|cannot|never|wouldn'?t)\b"),
+    cue(Act::Bans, 3.0, r"\bi(?: \w+)? (don't|do not|dont) (want|like|need)\b"),
+    cue(Act::Chats, -2.5, r"\bi(?: \w+)? (don'?t|do not|didn'?t|can'?t|cannot|never|wouldn'?t)\b"),
     cue(Act::Bans, 1.0, r"\bwe (don't|do not|dont|simply don't|won't) (want|need|support|use|have)\b"),
+    cue(Act::Bans, 2.0, r"\bso that\b.{2,60}\b(doesn't|does not|don't|do not|never)\b|\bdo away with\b"),
+    cue(Act::Bans, 2.0, r"\bno .{2,30} (is |are )?(needed|required|necessary)\b"),
+    cue(Act::Bans, 2.5, r"\b(just|only) (talking|discussing|planning|exploring|brainstorming|research\w*)\b|\bno (implementation|coding|code changes)\b"),
     // Choices.
     cue(Act::Chooses, 2.0, r"\b(let'?s|lets|let us|we'll|we will|i'll|i will) (go with|use|keep|stick (with|to)|leave|switch to|stay with|drop|skip|avoid|not)\b"),
     cue(Act::Chooses, 2.0, r"\b(go|going|went) with (the )?(option|approach|\w+ approach|#?\d)"),
@@ -88,18 +91,23 @@ const CUES: &[Cue] = &[
     cue(Act::Instructs, 1.5, r"\b(please )?(ask|discuss|confirm|check with me|let me know|tell me)\b.{0,40}\b(before|first)\b"),
     cue(Act::Instructs, 1.5, r"\b(before|whenever|every time|each time|when) (you|we|i)\b.{0,60}\b(ask|run|use|check|make sure|discuss|update)\b"),
     cue(Act::Instructs, 2.0, r"^to (avoid|prevent|keep|get|make|run|test)\b.{3,60}\b(use|pass|run|add|set|pipe|call)\b"),
+    cue(Act::Instructs, 2.0, r"\bis the (right |correct |only |best |proper |official )?(way|command|endpoint|place) to\b"),
+    cue(Act::Instructs, 2.5, r"\brun .{2,50}\b(lints?|tests?|checks?|verify|formatt?\w*|types?)\b.{0,12}\b(and|to|before|after)\b|\bto see (the )?results? of\b"),
+    cue(Act::Instructs, 3.5, r"\brun `[^`]+ [^`]+`"),
     // Corrections.
     cue(Act::Corrects, 1.0, r"^(no|nope|nah|actually|wrong|incorrect|hmm|huh|ouch|wait|but|again|oops|sorry|well)\b[,.!: ]"),
     cue(Act::Corrects, 2.0, r"\b(you'?re|you are|that'?s|that is|it'?s|it is) (not|wrong|incorrect|not (right|correct|true))\b"),
     cue(Act::Corrects, 1.5, r"\b(you('ve| have)? (attached|deleted|removed|changed|used|forgot|missed|broke|added|put|skipped)|you are (deleting|removing|changing|using|adding))\b"),
     cue(Act::Corrects, 1.5, r"\b(i (said|meant|asked|told you)|as i said|like i said)\b"),
     cue(Act::Corrects, 1.5, r"\b(bad (design|idea|practice)|weird architecture|not what i|this is not|wrong (place|file|way)|made (it|this|that) up|make it up)\b"),
+    cue(Act::Corrects, 2.0, r"\b(is|are|an?) (bad|lame|misleading|overly complex|too complex|unbacked( \w+)?|redundant|unnecessary|confusing|uninformative|extremely \w+)\b"),
     // One thing and not another.
     cue(Act::Contrasts, 2.0, r"\b(instead of|rather than|in place of|as opposed to)\b"),
     cue(Act::Contrasts, 1.5, r"\w[^.?!]{1,60}(, | and |; |\()not (for|in|as|on|the|a|an|with|via|to|just)?\b"),
     cue(Act::Contrasts, 1.5, r"\bnot\b[^.?!]{2,60}\b(but|just|only)\b"),
     cue(Act::Contrasts, 1.5, r"^\S+ ?\S* not \S+( \S+)?[.!]*$"),
     cue(Act::Contrasts, 1.5, r", but not\b"),
+    cue(Act::Contrasts, 1.0, r", just \w+"),
     // For all cases.
     cue(Act::Generalises, 1.0, r"\b(always|never|only|from now on|in (the )?future|every time|whenever|by default|in general|everywhere|for (every|all|each)|as a rule|going forward|anymore|no matter)\b"),
     // Reasons.
@@ -109,6 +117,9 @@ const CUES: &[Cue] = &[
     cue(Act::States, 1.0, r"\bi (believe|think|know|noticed|found|checked|confirmed)\b"),
     cue(Act::States, 1.0, r"\b(uses?|needs?|requires?) the same\b|\bper the (docs|documentation)\b|\baccording to\b"),
     cue(Act::States, 1.0, r"https?://\S+"),
+    cue(Act::States, 1.5, r"^(if|when|whenever) .{5,}(, | then )(it|its|the|we|they|then|show|use|return|fall)\b"),
+    cue(Act::Generalises, 1.0, r"\b(either way|in any case|regardless)\b"),
+    cue(Act::States, 1.0, r"\b(we|our \w+|our \w+ \([^)]*\)) (already |only )?(support|use|have|run|deploy|host|target|ship)s?\b"),
     cue(Act::States, 1.0, r"\b(less|more|not|very|most) important\b"),
     // To be remembered.
     cue(Act::Remembers, 4.0, r"\b(please )?(remember|note|keep in mind|don'?t forget)( that|:| this)\b|\bfor (future|next) (reference|sessions?|time)\b"),
@@ -174,13 +185,26 @@ pub(crate) fn folded(sentence: &str) -> String {
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Weighs a sentence by itself.
+/// Words from which on a sentence is weighed clause by clause: people write on without a stop.
+const RUN_ON_WORDS: usize = 26;
+
+/// Weighs a sentence: as a whole, and one that runs on and on as the weightiest of its clauses.
 pub(crate) fn weigh(sentence: &str) -> Weighed {
     let text = folded(&without_quotes(sentence));
+    let whole = weigh_folded(&text, shouts(sentence));
+    if text.split(' ').count() < RUN_ON_WORDS {
+        return whole;
+    }
+    let clauses = text.split(", ").flat_map(|clause| clause.split(" but "));
+    let each = clauses.map(|clause| weigh_folded(clause, false));
+    each.fold(whole, |best, next| if next.weight > best.weight { next } else { best })
+}
+
+fn weigh_folded(text: &str, shouted: bool) -> Weighed {
     let mut acts = Vec::new();
     let mut weight = 0.0;
     let mut set = regex_automata::PatternSet::new(BUILT.pattern_len());
-    BUILT.which_overlapping_matches(&regex_automata::Input::new(&text), &mut set);
+    BUILT.which_overlapping_matches(&regex_automata::Input::new(text), &mut set);
     for pattern in set.iter() {
         let cue = &CUES[pattern.as_usize()];
         weight += cue.weight;
@@ -188,7 +212,7 @@ pub(crate) fn weigh(sentence: &str) -> Weighed {
             acts.push(cue.act);
         }
     }
-    if shouts(sentence) {
+    if shouted {
         weight += 1.0;
     }
     Weighed { acts, weight }
@@ -213,6 +237,14 @@ fn without_quotes(sentence: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a sentence announces a list of rules.
+pub(crate) fn announces(sentence: &str) -> bool {
+    const WORDS: [&str; 7] =
+        ["following", "like so", "as follows", "such that", "these rules", "rules:", "like this:"];
+    let lower = folded(sentence);
+    lower.ends_with([':', ';']) && WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// Whether somebody wrote with emphasis: several exclamation marks, or a word of orders in capitals.

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::acts::weigh;
 use crate::people::Message;
-use crate::prose::sentences;
 use crate::words::{content, shared};
 
 /// Sentences of a reply that are looked at.
@@ -65,14 +64,23 @@ fn without_thoughts(text: &str) -> String {
 
 /// What a message picks among the options that the assistant laid out before.
 pub(crate) fn option(message: &Message<'_>, rule: &str) -> Option<String> {
-    let number = picked_number(rule)?;
     let text = message.before.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>().join("\n");
     let lines: Vec<&str> = text.lines().collect();
-    let start = lines.iter().position(|line| is_option(line, number))?;
-    let end = lines[start + 1..]
-        .iter()
-        .position(|line| is_option(line, number + 1))
-        .map_or(lines.len(), |length| start + 1 + length);
+    let (start, end) = match picked_number(rule) {
+        Some(number) => {
+            let start = lines.iter().position(|line| is_option(line, number))?;
+            let next = lines[start + 1..].iter().position(|line| is_option(line, number + 1));
+            (start, next.map_or(lines.len(), |length| start + 1 + length))
+        }
+        None => {
+            let name = picked_name(rule)?;
+            let is_head = |line: &&str| {
+                line.trim().starts_with(['#', '*', '-']) && line.to_lowercase().contains(&name)
+            };
+            let start = lines.iter().position(|line| is_head(&line))?;
+            (start, (start + OPTION_LINES_MAX).min(lines.len()))
+        }
+    };
     let mut out = String::new();
     let mut fenced = false;
     for line in &lines[start..end] {
@@ -85,6 +93,20 @@ pub(crate) fn option(message: &Message<'_>, rule: &str) -> Option<String> {
         }
     }
     Some(out.trim_end().to_owned()).filter(|out| !out.is_empty())
+}
+
+/// Lines of an option that was picked by its name.
+const OPTION_LINES_MAX: usize = 8;
+
+/// The name between `the` and `approach`, `option` and the like.
+fn picked_name(rule: &str) -> Option<String> {
+    let lower = rule.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
+    let kinds = ["approach", "option", "solution", "variant", "version"];
+    let at = words.iter().position(|word| kinds.contains(word))?;
+    let name = at.checked_sub(1).map(|before| words[before])?;
+    let says = name.len() > 3 && !["this", "that", "same", "second", "first"].contains(&name);
+    says.then(|| name.to_owned())
 }
 
 /// The number after `option`, `approach`, `#` and the like.
@@ -135,9 +157,4 @@ pub(crate) fn answer(asked: &Value, picked: &str) -> Option<(String, String)> {
         return Some((picked.to_owned(), body));
     }
     None
-}
-
-/// The first sentence of a text.
-pub(crate) fn first_sentence(text: &str) -> String {
-    sentences(text).into_iter().next().unwrap_or_default()
 }

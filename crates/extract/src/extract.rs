@@ -34,6 +34,9 @@ pub fn extract(session: &Session) -> Extraction {
         if withdraws(message) {
             take_back(&mut candidates, before);
         }
+        if challenges(message) {
+            join(&mut candidates, before, &found);
+        }
         candidates.extend(found);
     }
     settle(&mut candidates);
@@ -43,6 +46,22 @@ pub fn extract(session: &Session) -> Extraction {
 /// Whether a message takes back the one before.
 fn withdraws(message: &Message<'_>) -> bool {
     message.paragraphs.iter().flat_map(|said| &said.weights).any(|it| it.does(Act::Withdraws))
+}
+
+/// Whether a message asks why what was just decided is not otherwise.
+fn challenges(message: &Message<'_>) -> bool {
+    let first = message.prose().to_lowercase();
+    first.starts_with("why ") && message.paragraphs.iter().any(|said| !said.kept().is_empty())
+}
+
+/// What is asked about the message before is one with it: neither is understood alone.
+fn join(candidates: &mut Vec<Candidate>, before: Option<&Message<'_>>, found: &[Candidate]) {
+    let (Some(before), Some(found)) = (before, found.first()) else { return };
+    for candidate in candidates.iter_mut().filter(|it| it.evidence == [before.turn.place]) {
+        let body = format!("{}\nThen: {}", candidate.body, found.title);
+        candidate.body = cut(&body, BODY_CHARS_MAX);
+        candidate.evidence.extend(found.evidence.iter().copied());
+    }
 }
 
 fn take_back(candidates: &mut [Candidate], before: Option<&Message<'_>>) {
@@ -122,9 +141,20 @@ fn stated(message: &Message<'_>, before: Option<&Message<'_>>, said: &Said) -> O
         let question = before.map(|before| before.prose()).unwrap_or_default();
         add("Question", &question);
     }
+    let points_back = is_short && option.is_none() && reply.is_none() && refers(&rule);
+    if points_back {
+        add("Before", &before.map(|before| before.prose()).unwrap_or_default());
+    }
     add("Taken up", reply.as_deref().unwrap_or_default());
     let title = &said.paragraph.sentences[best];
     Some(candidate(message, weighed.kind(), confidence(weighed.weight), title, &body))
+}
+
+/// Whether a sentence stands for something that was named before it.
+fn refers(rule: &str) -> bool {
+    let lower = rule.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| ["it", "this", "that", "them", "they", "those", "these"].contains(&word))
 }
 
 fn candidate(

@@ -3,8 +3,11 @@
 use kapsa_ingest::{Session, Speaker, Turn, TurnKind};
 use serde_json::Value;
 
-use crate::acts::{WEIGHT_MIN, Weighed, folded, weigh};
+use crate::acts::{WEIGHT_MIN, Weighed, announces, folded, weigh};
 use crate::prose::{self, Paragraph};
+
+/// What a sentence gains in a list of rules.
+const LISTED_WEIGHT: f64 = 1.0;
 
 /// A message of a person.
 pub(crate) struct Message<'a> {
@@ -27,7 +30,14 @@ pub(crate) struct Said {
 
 impl Said {
     fn new(paragraph: Paragraph) -> Self {
-        let weights = paragraph.sentences.iter().map(|sentence| weigh(sentence)).collect();
+        let mut weights: Vec<Weighed> =
+            paragraph.sentences.iter().map(|sentence| weigh(sentence)).collect();
+        // What is listed under "works like so:" is as much a rule as what follows "must".
+        if let Some(lead) = paragraph.sentences.iter().position(|sentence| announces(sentence)) {
+            for listed in &mut weights[lead + 1..] {
+                listed.weight += LISTED_WEIGHT;
+            }
+        }
         Self { paragraph, weights }
     }
 

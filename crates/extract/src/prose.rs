@@ -71,7 +71,7 @@ fn close(open: &mut Option<(String, Paragraph)>, out: &mut Vec<Paragraph>) {
     let Some((text, mut paragraph)) = open.take() else { return };
     paragraph.sentences = text.split('\n').flat_map(sentences).collect();
     // A list belongs to the line that announces it.
-    let announces = |last: &Paragraph| last.sentences.last().is_some_and(|one| one.ends_with(':'));
+    let announces = |last: &Paragraph| last.sentences.last().is_some_and(|one| one.ends_with([':', ';']));
     match out.last_mut().filter(|last| announces(last) && paragraph.pasted.is_empty()) {
         Some(last) => last.sentences.append(&mut paragraph.sentences),
         None if paragraph.sentences.is_empty() => {}
