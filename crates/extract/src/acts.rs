@@ -19,6 +19,8 @@ pub(crate) const WEIGHT_MIN: f64 = 2.0;
 pub(crate) enum Act {
     /// Says what must be, or must not.
     Obliges,
+    /// Says how something is wanted.
+    Wants,
     /// Bans something.
     Bans,
     /// Chooses between what could be done.
@@ -37,6 +39,8 @@ pub(crate) enum Act {
     States,
     /// Asks that something be remembered.
     Remembers,
+    /// Asks that something be left out of the memory.
+    Withholds,
     /// Asks something.
     Asks,
     /// Orders a single piece of work.
@@ -63,8 +67,9 @@ const fn cue(act: Act, weight: f64, pattern: &'static str) -> Cue {
 const CUES: &[Cue] = &[
     // What must be.
     cue(Act::Obliges, 2.0, r"\b(must|shall|has to|have to|required to|ought to|mandatory)\b"),
-    cue(Act::Obliges, 2.0, r"\b(should|needs? to|supposed to)\b"),
-    cue(Act::Obliges, 1.5, r"\bi(?:'d| would| do)?(?: also| really)* (?:want|wish|expect|need|like|love|prefer)\b"),
+    cue(Act::Obliges, 2.0, r"\b(needs? to|supposed to) \w|\bshould (not|never|always|only)\b"),
+    cue(Act::Wants, 2.0, r"\bshould \w"),
+    cue(Act::Wants, 1.5, r"\bi(?:'d| would| do)?(?: also| really)* (?:want|wish|expect|need|like|love|prefer)\b"),
     cue(Act::Orders, -2.0, r"\bi(?:'d| would)?(?: also| really)* (?:want|like|need) (?:you )?to (?:make|create|build|write|add|do|get|know|understand|see if|try|start|test|check|fix|implement|release|rename|change|update)\b"),
     // Bans.
     cue(Act::Bans, 2.5, r"\b(do not|don't|dont|must not|mustn't|should not|shouldn't|shouldnt|not allowed|no longer)\b"),
@@ -100,7 +105,7 @@ const CUES: &[Cue] = &[
     cue(Act::Corrects, 1.5, r"\b(you('ve| have)? (attached|deleted|removed|changed|used|forgot|missed|broke|added|put|skipped)|you are (deleting|removing|changing|using|adding))\b"),
     cue(Act::Corrects, 1.5, r"\b(i (said|meant|asked|told you)|as i said|like i said)\b"),
     cue(Act::Corrects, 1.5, r"\b(bad (design|idea|practice)|weird architecture|not what i|this is not|wrong (place|file|way)|made (it|this|that) up|make it up)\b"),
-    cue(Act::Corrects, 2.0, r"\b(is|are|an?) (bad|lame|misleading|overly complex|too complex|unbacked( \w+)?|redundant|unnecessary|confusing|uninformative|extremely \w+)\b"),
+    cue(Act::Corrects, 2.0, r"\b(is|are|an?) (bad|misleading|overly complex|too complex|unbacked( \w+)?|redundant|unnecessary)\b"),
     // One thing and not another.
     cue(Act::Contrasts, 2.0, r"\b(instead of|rather than|in place of|as opposed to)\b"),
     cue(Act::Contrasts, 1.5, r"\w[^.?!]{1,60}(, | and |; |\()not (for|in|as|on|the|a|an|with|via|to|just)?\b"),
@@ -121,8 +126,11 @@ const CUES: &[Cue] = &[
     cue(Act::Generalises, 1.0, r"\b(either way|in any case|regardless)\b"),
     cue(Act::States, 1.0, r"\b(we|our \w+|our \w+ \([^)]*\)) (already |only )?(support|use|have|run|deploy|host|target|ship)s?\b"),
     cue(Act::States, 1.0, r"\b(less|more|not|very|most) important\b"),
+    cue(Act::States, 2.0, r"\b(fails?|failing|breaks?|broken|crash(es)?|hangs?|won't|doesn't work|does not work)\b.{0,60}\b(because|since|unless|due to|when|without)\b"),
+    cue(Act::States, 3.0, r"^\W*(durable |project |important )*(decision|rule|constraint|preference|note|gotcha|lesson|convention|policy):"),
     // To be remembered.
-    cue(Act::Remembers, 4.0, r"\b(please )?(remember|note|keep in mind|don'?t forget)( that|:| this)\b|\bfor (future|next) (reference|sessions?|time)\b"),
+    cue(Act::Remembers, 10.0, r"\b(remember|note|keep in mind|don'?t forget|memorize|make a note)( that\b|: ?\w| this:)|\bfor (future|next) (reference|sessions?|time)\b"),
+    cue(Act::Withholds, -10.0, r"\b(do not|don'?t|dont|never) (save|remember|store|record|memorize|keep) (this|that|it|any of this)\b|\b(off the record|not for the memory|no need to remember)\b"),
     cue(Act::Corrects, 5.0, r"^(but )?why (can'?t|don'?t|not|aren'?t|isn'?t|can we not|do (i|we) have to)\b"),
     cue(Act::Withdraws, 1.0, r"\b(never ?mind|scratch that|forget (it|that|what i said|about that)|undo (that|this|it)|revert (that|this|it)|go back to|stick (with|to)|ignore (that|my last|what i said)|on second thought|actually,? no)\b"),
     // Against.
@@ -133,7 +141,8 @@ const CUES: &[Cue] = &[
     cue(Act::Orders, -2.0, r"\buse .{1,40} to (find|read|search|get|check|see|look|open|fetch|summari[sz]e|tell|list)\b|^use \S+ read\b"),
     cue(Act::Asks, -3.0, r"^(what|how|which|who|where|when should|when do)\b"),
     cue(Act::Asks, -1.0, r"^(can|could|would|will|how|what|why|which|who|where|when|is|are|does|do|did|should|shall|have|has) (you|we|i|it|this|that|the|there|do|does|is|are|to)\b"),
-    cue(Act::Orders, -1.5, r"^(?:(?:please|now|then|also|and|ok|okay|great|next|first|finally|so|yes|alright|good|perfect|can you|could you|i want you to|i need you to|let'?s|lets|go ahead and|i'd like you to|try to|you can|you should|again)[,:]? )*(?:add|create|write|fix|run|update|implement|delete|remove|rename|move|refactor|change|make|check|look|read|review|investigate|explain|show|give|print|generate|commit|push|release|continue|proceed|test|open|list|find|search|build|install|analy[sz]e|locate|pinpoint|extract|convert|wrap|reduce|improve|set ?up|do|try|get|start|finish|complete|debug|help|tell|describe|summari[sz]e|merge|deploy|publish|clean|format|research|compare|verify|ensure|suggest|propose|plan|draft|design|handle|catch|init|ask|put|bump|apply|provide|integrate|replace|append|insert|configure|introduce)\b"),
+    cue(Act::Chats, -1.5, r"\b(possibly|maybe|perhaps|might)\b"),
+    cue(Act::Orders, -1.5, r"^(?:(?:please|now|then|also|and|ok|okay|great|next|first|finally|so|yes|alright|good|perfect|can you|could you|i want you to|i need you to|let'?s|lets|go ahead and|i'd like you to|try to|you can|you should|again) ?[,:]? )*(?:add|create|write|fix|run|update|implement|delete|remove|rename|move|refactor|change|make|check|look|read|review|investigate|explain|show|give|print|generate|commit|push|release|continue|proceed|test|open|list|find|search|build|install|analy[sz]e|locate|pinpoint|extract|convert|wrap|reduce|improve|set ?up|do|try|get|start|finish|complete|debug|help|tell|describe|summari[sz]e|merge|deploy|publish|clean|format|research|compare|verify|ensure|suggest|propose|plan|draft|design|handle|catch|init|ask|put|bump|apply|provide|integrate|replace|append|insert|configure|introduce)\b"),
     cue(Act::Reports, -2.0, r"\b(i('ve| have)? (added|staged|committed|pushed|made|put|updated|fixed|merged|tried|got|get|ran)|it works|works (now|great|fine)|this (looks|seems|works)|that'?s it|looks good|is working|is (partially )?implemented)\b"),
     cue(Act::Chats, -2.0, r"\b(thanks|thank you|do not worry|don't worry|don't know|do not know|don't think|don't understand|don't see|don't remember|don't have|do not have|can't remember|can't see|can't find|not sure|what do you think|i guess|no problem|makes sense|sounds good)\b"),
     cue(Act::Chats, -2.0, r"^(i'?m|i am) (working|trying|getting|seeing|looking|not sure)\b"),
@@ -162,7 +171,7 @@ impl Weighed {
     /// The type of memory that such a sentence is.
     pub(crate) fn kind(&self) -> MemoryType {
         let does = |act| self.does(act);
-        if does(Act::Corrects) {
+        if does(Act::Corrects) && (does(Act::Bans) || does(Act::Contrasts) || does(Act::States)) {
             MemoryType::Correction
         } else if does(Act::Chooses) {
             MemoryType::Decision
@@ -170,8 +179,10 @@ impl Weighed {
             MemoryType::Preference
         } else if does(Act::Bans) || does(Act::Obliges) {
             MemoryType::Constraint
-        } else if does(Act::Contrasts) {
+        } else if does(Act::Wants) || does(Act::Contrasts) {
             MemoryType::Decision
+        } else if does(Act::Corrects) {
+            MemoryType::Correction
         } else {
             MemoryType::Fact
         }
@@ -237,6 +248,13 @@ fn without_quotes(sentence: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a sentence announces a list of questions, or of what might be.
+pub(crate) fn wonders(sentence: &str) -> bool {
+    let lower = folded(sentence);
+    let asks = ["question", "what happens", "what if", "difference", "either:"];
+    lower.ends_with([':', ';', ',']) && asks.iter().any(|word| lower.contains(word))
 }
 
 /// Whether a sentence announces a list of rules.

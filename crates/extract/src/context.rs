@@ -130,6 +130,12 @@ fn is_option(line: &str, number: u32) -> bool {
     })
 }
 
+/// How picks begin that say what to do next, not what is chosen.
+const OF_THE_MOMENT: [&str; 14] = [
+    "yes", "no", "wait", "run ", "continue", "proceed", "cancel", "skip", "later", "start", "stop",
+    "commit", "push", "go ahead",
+];
+
 /// What a person answered to the question of a tool: the question, the pick with its description,
 /// and what was not picked.
 pub(crate) fn answer(asked: &Value, picked: &str) -> Option<(String, String)> {
@@ -141,6 +147,10 @@ pub(crate) fn answer(asked: &Value, picked: &str) -> Option<(String, String)> {
         else {
             continue;
         };
+        let lower = picked.to_lowercase();
+        if OF_THE_MOMENT.iter().any(|start| lower.starts_with(start)) {
+            return None;
+        }
         let asked = question.get("question").and_then(Value::as_str).unwrap_or_default();
         let picked = picked.trim_end_matches("(Recommended)").trim_end();
         let why = options[at].get("description").and_then(Value::as_str).unwrap_or_default();

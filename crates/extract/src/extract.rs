@@ -7,6 +7,7 @@ use crate::acts::{Act, Weighed};
 use crate::candidate::{BODY_CHARS_MAX, Candidate, Extraction, TITLE_CHARS_MAX};
 use crate::context::{answer, option, reply};
 use crate::people::{Message, Said, messages};
+use crate::tools::{self, Shown};
 use crate::types::MemoryType;
 use crate::words::{content, shared};
 
@@ -30,17 +31,46 @@ pub fn extract(session: &Session) -> Extraction {
     let mut candidates = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| &messages[before]);
-        let found = of_message(message, before);
+        if message.is_machines() {
+            continue;
+        }
         if withdraws(message) {
             take_back(&mut candidates, before);
         }
+        if message.withholds() {
+            // Alone it is about what was said before, else about what stands beside it.
+            if message.paragraphs.iter().all(|said| said.weights.len() <= 1) {
+                drop_of(&mut candidates, before);
+            }
+            continue;
+        }
+        let found = of_message(message, before);
         if challenges(message) {
             join(&mut candidates, before, &found);
         }
         candidates.extend(found);
     }
     settle(&mut candidates);
+    candidates.extend(tools::lessons(session).iter().map(shown));
+    // What a session only ran is no reason to keep anything of it.
+    if !candidates.is_empty() {
+        candidates.extend(tools::checks(session).iter().map(shown));
+    }
     Extraction { candidates }
+}
+
+fn shown(shown: &Shown) -> Candidate {
+    Candidate {
+        kind: shown.kind,
+        title: redacted(&shown.title, TITLE_CHARS_MAX),
+        body: redacted(&shown.body, BODY_CHARS_MAX),
+        confidence: shown.confidence,
+        said_by: Speaker::Tool,
+        evidence: shown.evidence.clone(),
+        at: None,
+        tags: Vec::new(),
+        reversed: false,
+    }
 }
 
 /// Whether a message takes back the one before.
@@ -64,6 +94,11 @@ fn join(candidates: &mut Vec<Candidate>, before: Option<&Message<'_>>, found: &[
     }
 }
 
+fn drop_of(candidates: &mut Vec<Candidate>, message: Option<&Message<'_>>) {
+    let Some(message) = message else { return };
+    candidates.retain(|candidate| !candidate.evidence.contains(&message.turn.place));
+}
+
 fn take_back(candidates: &mut [Candidate], before: Option<&Message<'_>>) {
     let Some(before) = before else { return };
     for candidate in candidates.iter_mut().filter(|it| it.evidence.contains(&before.turn.place)) {
@@ -83,7 +118,7 @@ fn settle(candidates: &mut Vec<Candidate>) {
         for other in earlier.iter_mut().filter(|other| !other.reversed) {
             let mine = content(&other.title);
             let least = mine.len().min(words.len());
-            if least > 0 && shared(&mine, &words) * 4 >= least * 3 {
+            if least > 0 && shared(&mine, &words) * 3 >= least * 2 {
                 other.reversed = true;
                 rest[0].evidence.splice(0..0, other.evidence.iter().copied());
                 rest[0].evidence.dedup();
@@ -188,7 +223,7 @@ fn redacted(text: &str, chars_max: usize) -> String {
 }
 
 /// At most so many characters, cut between words.
-fn cut(text: &str, chars_max: usize) -> String {
+pub(crate) fn cut(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let head = &text[..end];
     let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]);

@@ -3,11 +3,17 @@
 use kapsa_ingest::{Session, Speaker, Turn, TurnKind};
 use serde_json::Value;
 
-use crate::acts::{WEIGHT_MIN, Weighed, announces, folded, weigh};
+use crate::acts::{Act, WEIGHT_MIN, Weighed, announces, folded, weigh, wonders};
 use crate::prose::{self, Paragraph};
+
+/// Shortest message that a program may have written, in bytes.
+const MACHINE_BYTES_MIN: usize = 600;
 
 /// What a sentence gains in a list of rules.
 const LISTED_WEIGHT: f64 = 1.0;
+
+/// What a sentence loses in a list of questions.
+const WONDERED_WEIGHT: f64 = 2.0;
 
 /// A message of a person.
 pub(crate) struct Message<'a> {
@@ -36,6 +42,11 @@ impl Said {
         if let Some(lead) = paragraph.sentences.iter().position(|sentence| announces(sentence)) {
             for listed in &mut weights[lead + 1..] {
                 listed.weight += LISTED_WEIGHT;
+            }
+        }
+        if let Some(lead) = paragraph.sentences.iter().position(|sentence| wonders(sentence)) {
+            for listed in &mut weights[lead + 1..] {
+                listed.weight -= WONDERED_WEIGHT;
             }
         }
         Self { paragraph, weights }
@@ -79,6 +90,29 @@ pub(crate) fn messages(session: &Session) -> Vec<Message<'_>> {
 }
 
 impl Message<'_> {
+    /// Whether it was written by a program for a program: a long text that says what form the
+    /// answer has to have.
+    pub(crate) fn is_machines(&self) -> bool {
+        const FORMS: [&str; 6] = [
+            "return only",
+            "respond only with",
+            "output only",
+            "valid json",
+            "no markdown fences",
+            "json schema",
+        ];
+        let text = &self.turn.text;
+        text.len() >= MACHINE_BYTES_MIN && {
+            let lower = text.to_lowercase();
+            FORMS.iter().any(|form| lower.contains(form))
+        }
+    }
+
+    /// Whether it asks that it, or what is before it, be left out of the memory.
+    pub(crate) fn withholds(&self) -> bool {
+        self.paragraphs.iter().flat_map(|said| &said.weights).any(|it| it.does(Act::Withholds))
+    }
+
     /// What of it was typed.
     pub(crate) fn prose(&self) -> String {
         let sentences = self.paragraphs.iter().flat_map(|said| &said.paragraph.sentences);
