@@ -16,8 +16,25 @@ const OPTION_CHARS_MAX: usize = 320;
 
 /// How an assistant begins a sentence that announces work and says nothing.
 const FILLER: &[&str] = &[
-    "let me", "let's", "now ", "i'll", "i will", "i need to", "i'm going", "first", "next", "great",
-    "perfect", "sure", "excellent", "certainly", "here", "done", "i've", "looking", "the user",
+    "let me",
+    "let's",
+    "now ",
+    "i'll",
+    "i will",
+    "i need to",
+    "i'm going",
+    "first",
+    "next",
+    "great",
+    "perfect",
+    "sure",
+    "excellent",
+    "certainly",
+    "here",
+    "done",
+    "i've",
+    "looking",
+    "the user",
 ];
 
 /// The sentence of the reply that says most plainly what was meant.
@@ -44,7 +61,8 @@ pub(crate) fn reply(message: &Message<'_>, rule: &str) -> Option<String> {
 }
 
 fn reply_sentences(message: &Message<'_>) -> Vec<String> {
-    let text: Vec<String> = message.replies.iter().map(|turn| without_thoughts(&turn.text)).collect();
+    let text: Vec<String> =
+        message.replies.iter().map(|turn| without_thoughts(&turn.text)).collect();
     text.iter()
         .flat_map(|text| crate::prose::paragraphs(text))
         .flat_map(|paragraph| paragraph.sentences)
@@ -77,7 +95,7 @@ pub(crate) fn option(message: &Message<'_>, rule: &str) -> Option<String> {
             let is_head = |line: &&str| {
                 line.trim().starts_with(['#', '*', '-']) && line.to_lowercase().contains(&name)
             };
-            let start = lines.iter().position(|line| is_head(&line))?;
+            let start = lines.iter().position(is_head)?;
             (start, (start + OPTION_LINES_MAX).min(lines.len()))
         }
     };
@@ -112,13 +130,13 @@ fn picked_name(rule: &str) -> Option<String> {
 /// The number after `option`, `approach`, `#` and the like.
 fn picked_number(rule: &str) -> Option<u32> {
     let lower = rule.to_lowercase();
-    ["option ", "approach ", "option #", "approach #", "solution ", "number ", "#"]
-        .iter()
-        .find_map(|word| {
+    ["option ", "approach ", "option #", "approach #", "solution ", "number ", "#"].iter().find_map(
+        |word| {
             let after = &lower[lower.find(word)? + word.len()..];
             let digits: String = after.chars().take_while(char::is_ascii_digit).take(2).collect();
             digits.parse().ok()
-        })
+        },
+    )
 }
 
 /// Whether a line begins the option with this number.

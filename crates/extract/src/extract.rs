@@ -1,5 +1,7 @@
 //! From a session to candidates: what people said first, then what tools showed.
 
+use std::collections::HashSet;
+
 use kapsa_ingest::{Session, Speaker};
 use kapsa_redact::redact;
 
@@ -13,6 +15,8 @@ use crate::words::{content, shared};
 
 /// Confidence of what a person stated, before anything else speaks for it.
 const CONFIDENCE_STATED: f64 = 0.6;
+/// Confidence of what was picked among options that were laid out.
+const CONFIDENCE_PICKED: f64 = 0.75;
 /// What it rises by for each point of weight above the least.
 const CONFIDENCE_RISE: f64 = 0.1;
 /// Confidence that one session can give at most.
@@ -51,12 +55,23 @@ pub fn extract(session: &Session) -> Extraction {
         candidates.extend(found);
     }
     settle(&mut candidates);
+    if let [only] = candidates.as_slice()
+        && is_wish(only)
+    {
+        candidates.clear();
+    }
     candidates.extend(tools::lessons(session).iter().map(shown));
     // What a session only ran is no reason to keep anything of it.
     if !candidates.is_empty() {
         candidates.extend(tools::checks(session).iter().map(shown));
     }
     Extraction { candidates }
+}
+
+/// Whether all that speaks for a candidate is that somebody wants something to be so: alone in a
+/// session that is a piece of work.
+fn is_wish(candidate: &Candidate) -> bool {
+    candidate.kind == MemoryType::Decision && candidate.confidence <= CONFIDENCE_STATED
 }
 
 fn shown(shown: &Shown) -> Candidate {
@@ -85,7 +100,7 @@ fn challenges(message: &Message<'_>) -> bool {
 }
 
 /// What is asked about the message before is one with it: neither is understood alone.
-fn join(candidates: &mut Vec<Candidate>, before: Option<&Message<'_>>, found: &[Candidate]) {
+fn join(candidates: &mut [Candidate], before: Option<&Message<'_>>, found: &[Candidate]) {
     let (Some(before), Some(found)) = (before, found.first()) else { return };
     for candidate in candidates.iter_mut().filter(|it| it.evidence == [before.turn.place]) {
         let body = format!("{}\nThen: {}", candidate.body, found.title);
@@ -106,19 +121,25 @@ fn take_back(candidates: &mut [Candidate], before: Option<&Message<'_>>) {
     }
 }
 
+/// Most candidates of one session that are compared with each other.
+const COMPARED_MAX: usize = 256;
 /// Most candidates that one session gives: those that are surest.
-const CANDIDATES_MAX: usize = 8;
+pub const CANDIDATES_MAX: usize = 8;
 
 /// What is said again in other words counts once, as it was said last; and no session gives more
 /// than a few.
 fn settle(candidates: &mut Vec<Candidate>) {
+    keep_surest(candidates, COMPARED_MAX);
+    let titles: Vec<Vec<String>> = candidates.iter().map(|it| content(&it.title)).collect();
+    let rules: Vec<Vec<String>> = candidates.iter().map(|it| content(rule_of(it))).collect();
     for later in 1..candidates.len() {
         let (earlier, rest) = candidates.split_at_mut(later);
-        let words = content(&rest[0].title);
-        for other in earlier.iter_mut().filter(|other| !other.reversed) {
-            let mine = content(&other.title);
-            let least = mine.len().min(words.len());
-            if least > 0 && shared(&mine, &words) * 3 >= least * 2 {
+        for (at, other) in earlier.iter_mut().enumerate().filter(|(_, other)| !other.reversed) {
+            let least = titles[at].len().min(titles[later].len());
+            let is_alike = least > 0 && shared(&titles[at], &titles[later]) * 3 >= least * 2;
+            let all = titles[at].len();
+            let is_part = all > 1 && shared(&titles[at], &rules[later]) * 3 >= all * 2;
+            if is_alike || is_part {
                 other.reversed = true;
                 rest[0].evidence.splice(0..0, other.evidence.iter().copied());
                 rest[0].evidence.dedup();
@@ -126,17 +147,34 @@ fn settle(candidates: &mut Vec<Candidate>) {
         }
     }
     candidates.retain(|candidate| !candidate.reversed);
-    while candidates.len() > CANDIDATES_MAX {
-        let sure = |at: &usize| candidates[*at].confidence;
-        let least = (0..candidates.len()).min_by(|a, b| sure(a).total_cmp(&sure(b)));
-        candidates.remove(least.unwrap_or_default());
+    keep_surest(candidates, CANDIDATES_MAX);
+}
+
+/// What a candidate states, without what stands around it.
+fn rule_of(candidate: &Candidate) -> &str {
+    candidate.body.lines().next().unwrap_or_default()
+}
+
+/// Leaves the surest candidates, in their order; of equally sure ones those said last.
+fn keep_surest(candidates: &mut Vec<Candidate>, most: usize) {
+    if candidates.len() <= most {
+        return;
     }
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    let sure = |at: &usize| candidates[*at].confidence;
+    order.sort_by(|a, b| sure(b).total_cmp(&sure(a)).then(b.cmp(a)));
+    let kept: HashSet<usize> = order.into_iter().take(most).collect();
+    let mut at = 0;
+    candidates.retain(|_| {
+        at += 1;
+        kept.contains(&(at - 1))
+    });
 }
 
 fn of_message(message: &Message<'_>, before: Option<&Message<'_>>) -> Vec<Candidate> {
     let picked = message.asked.and_then(|asked| answer(asked, message.turn.text.trim()));
     if let Some((title, body)) = picked {
-        return vec![candidate(message, MemoryType::Decision, CONFIDENCE_STATED, &title, &body)];
+        return vec![candidate(message, MemoryType::Decision, CONFIDENCE_PICKED, &title, &body)];
     }
     message.paragraphs.iter().filter_map(|said| stated(message, before, said)).collect()
 }
@@ -229,4 +267,3 @@ pub(crate) fn cut(text: &str, chars_max: usize) -> String {
     let head = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]);
     format!("{}…", head.trim_end_matches(|c: char| c.is_whitespace() || c == ','))
 }
-

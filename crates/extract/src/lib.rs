@@ -14,6 +14,7 @@
 
 mod acts;
 mod candidate;
+mod context;
 mod extract;
 mod patterns;
 mod people;
@@ -23,28 +24,15 @@ mod summary;
 mod tools;
 mod types;
 mod words;
-mod context;
 
+pub use acts::Act;
 pub use candidate::{
     BODY_CHARS_MAX, Candidate, Extraction, SUMMARY_WORDS_MAX, Summary, TITLE_CHARS_MAX,
 };
-pub use extract::extract;
+pub use extract::{CANDIDATES_MAX, extract};
+pub use people::{Explained, explain};
 pub use summary::summarise;
 pub use types::MemoryType;
 
 /// Raised whenever the same session may give other candidates.
 pub const EXTRACTOR_VERSION: u32 = 1;
-
-/// TEMPORARY
-#[doc(hidden)]
-pub fn weighed(session: &kapsa_ingest::Session) -> String {
-    let mut out = String::new();
-    for m in people::messages(session) {
-        for p in &m.paragraphs {
-            for (s, w) in p.paragraph.sentences.iter().zip(&p.weights) {
-                out += &format!("[{}] {:.1} {:?}\t{s}\n", m.turn.place, w.weight, w.acts);
-            }
-        }
-    }
-    out
-}

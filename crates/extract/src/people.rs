@@ -1,6 +1,8 @@
 //! What people said: their messages in order, weighed sentence by sentence, with what they answer.
 
-use kapsa_ingest::{Session, Speaker, Turn, TurnKind};
+use std::collections::HashSet;
+
+use kapsa_ingest::{Place, Session, Speaker, Turn, TurnKind};
 use serde_json::Value;
 
 use crate::acts::{Act, WEIGHT_MIN, Weighed, announces, folded, weigh, wonders};
@@ -68,7 +70,8 @@ pub(crate) fn messages(session: &Session) -> Vec<Message<'_>> {
         match (turn.speaker, turn.kind) {
             (Speaker::User, TurnKind::Text) => {
                 let paragraphs = prose::paragraphs(&turn.text).into_iter().map(Said::new).collect();
-                messages.retain(|other: &Message<'_>| folded(&other.turn.text) != folded(&turn.text));
+                messages
+                    .retain(|other: &Message<'_>| folded(&other.turn.text) != folded(&turn.text));
                 let before = std::mem::take(&mut before);
                 messages.push(Message { turn, paragraphs, before, replies: Vec::new(), asked });
                 asked = None;
@@ -86,7 +89,16 @@ pub(crate) fn messages(session: &Session) -> Vec<Message<'_>> {
             _ => {}
         }
     }
-    messages
+    // Somebody who tries again says the same again.
+    let mut said = HashSet::new();
+    let mut last: Vec<Message<'_>> = Vec::new();
+    while let Some(message) = messages.pop() {
+        if said.insert(folded(&message.turn.text)) {
+            last.push(message);
+        }
+    }
+    last.reverse();
+    last
 }
 
 impl Message<'_> {
@@ -118,4 +130,40 @@ impl Message<'_> {
         let sentences = self.paragraphs.iter().flat_map(|said| &said.paragraph.sentences);
         sentences.map(String::as_str).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// A sentence of a person, and why it is kept or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    /// Where its message stands.
+    pub place: Place,
+    /// The sentence, as it was typed.
+    pub sentence: String,
+    /// What it does.
+    pub acts: Vec<Act>,
+    /// What its cues weigh together.
+    pub weight: f64,
+    /// Whether that is enough.
+    pub is_kept: bool,
+}
+
+/// Every sentence that people typed in a session, and why it is kept or not.
+#[must_use]
+pub fn explain(session: &Session) -> Vec<Explained> {
+    let messages = messages(session);
+    let said = messages
+        .iter()
+        .flat_map(|message| message.paragraphs.iter().map(move |said| (message.turn.place, said)));
+    said.flat_map(|(place, said)| {
+        said.paragraph.sentences.iter().zip(&said.weights).map(move |(sentence, weighed)| {
+            Explained {
+                place,
+                sentence: sentence.clone(),
+                acts: weighed.acts.clone(),
+                weight: weighed.weight,
+                is_kept: weighed.weight >= WEIGHT_MIN,
+            }
+        })
+    })
+    .collect()
 }

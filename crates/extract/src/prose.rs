@@ -71,7 +71,8 @@ fn close(open: &mut Option<(String, Paragraph)>, out: &mut Vec<Paragraph>) {
     let Some((text, mut paragraph)) = open.take() else { return };
     paragraph.sentences = text.split('\n').flat_map(sentences).collect();
     // A list belongs to the line that announces it.
-    let announces = |last: &Paragraph| last.sentences.last().is_some_and(|one| one.ends_with([':', ';']));
+    let announces =
+        |last: &Paragraph| last.sentences.last().is_some_and(|one| one.ends_with([':', ';']));
     match out.last_mut().filter(|last| announces(last) && paragraph.pasted.is_empty()) {
         Some(last) => last.sentences.append(&mut paragraph.sentences),
         None if paragraph.sentences.is_empty() => {}
@@ -170,7 +171,11 @@ fn kind_of(line: &str) -> Line {
     let indented = line.len() - line.trim_start().len();
     let is_item = unmarked(trimmed).1;
     let is_drawn = trimmed.starts_with(DRAWN);
-    if is_drawn || trimmed.len() > LINE_BYTES_MAX || indented >= 4 && !is_item || PASTED.is_match(trimmed) {
+    if is_drawn
+        || trimmed.len() > LINE_BYTES_MAX
+        || indented >= 4 && !is_item
+        || PASTED.is_match(trimmed)
+    {
         return Line::Pasted;
     }
     let all = trimmed.chars().count();
@@ -213,7 +218,8 @@ fn without_mentions(line: &str) -> &str {
 }
 
 /// Words that end with a point and no sentence.
-const SHORTENED: [&str; 9] = ["e.g.", "i.e.", "etc.", "vs.", "cf.", "incl.", "no.", "approx.", "Mr."];
+const SHORTENED: [&str; 9] =
+    ["e.g.", "i.e.", "etc.", "vs.", "cf.", "incl.", "no.", "approx.", "Mr."];
 
 /// A text in sentences; code in backticks and quotes in double quotes are never cut.
 pub(crate) fn sentences(text: &str) -> Vec<String> {

@@ -6,6 +6,8 @@ use serde_json::Value;
 /// A command, from its call to its result.
 pub(crate) struct Run<'a> {
     pub(crate) command: String,
+    /// See [`stem`].
+    pub(crate) stem: String,
     pub(crate) outcome: Outcome,
     pub(crate) output: &'a str,
     pub(crate) place: Place,
@@ -48,7 +50,10 @@ pub(crate) fn work(session: &Session) -> Work<'_> {
                     open.push((&call.id, command, turn.place));
                 } else if let Some(path) = text_at(&call.arguments, &PATH) {
                     let change = CHANGE.iter().find_map(|(old, new)| {
-                        Some((call.arguments.get(*old)?.as_str()?, call.arguments.get(*new)?.as_str()?))
+                        Some((
+                            call.arguments.get(*old)?.as_str()?,
+                            call.arguments.get(*new)?.as_str()?,
+                        ))
                     });
                     let writes = change.is_some() || call.arguments.get("content").is_some();
                     if writes {
@@ -78,7 +83,9 @@ fn close<'a>(
     let Some(found) = found else { return };
     let (_, command, place) = open.remove(found);
     let place = place.to(turn.place);
-    work.runs.push(Run { command, outcome: result.outcome, output: &turn.text, place, at });
+    let stem = stem(&command);
+    let outcome = result.outcome;
+    work.runs.push(Run { command, stem, outcome, output: &turn.text, place, at });
 }
 
 fn command(arguments: &Value) -> Option<String> {
@@ -112,7 +119,7 @@ const EMPTY: [&str; 4] = ["run", "exec", "x", "-m"];
 
 /// The part of a command that stays the same when it is tried again: its program and what that
 /// runs, without the folder, the variables and the options before it.
-pub(crate) fn stem(command: &str) -> String {
+fn stem(command: &str) -> String {
     let words = command.split_whitespace().filter(|word| !is_variable(word));
     let mut words = words.peekable();
     let mut out: Vec<&str> = Vec::new();
@@ -125,7 +132,7 @@ pub(crate) fn stem(command: &str) -> String {
         if matches!(word, "&&" | "||" | ";" | "|") || word.starts_with('-') && word != "-m" {
             break;
         }
-        if !(EMPTY.contains(&word) && !out.is_empty()) {
+        if out.is_empty() || !EMPTY.contains(&word) {
             out.push(word);
         }
         if out.len() >= 2 || !RUNNERS.contains(&out[0]) {
@@ -137,6 +144,7 @@ pub(crate) fn stem(command: &str) -> String {
 
 fn is_variable(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
     })
 }

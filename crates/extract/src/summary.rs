@@ -1,6 +1,8 @@
 //! A session in short: what was asked, what was done, how it ended. Made of what stands in it,
 //! without a model.
 
+use std::collections::HashSet;
+
 use kapsa_ingest::{Outcome, Session, Speaker, TurnKind};
 use kapsa_redact::redact;
 
@@ -8,7 +10,7 @@ use crate::candidate::{SUMMARY_WORDS_MAX, Summary, TITLE_CHARS_MAX};
 use crate::extract::cut;
 use crate::people::{Message, messages};
 use crate::prose::paragraphs;
-use crate::runs::{Work, stem, work};
+use crate::runs::{Work, work};
 
 /// Longest description, in characters.
 const DESCRIPTION_CHARS_MAX: usize = 240;
@@ -72,20 +74,21 @@ fn description(session: &Session, requests: &[String], work: &Work<'_>) -> Strin
 
 /// The files that were changed and the commands that were run, each once.
 fn done(work: &Work<'_>) -> String {
+    let mut seen: HashSet<&str> = HashSet::new();
     let mut files: Vec<&str> = Vec::new();
     for edit in &work.edits {
         let name = edit.path.rsplit(['/', '\\']).next().unwrap_or(edit.path);
-        if !files.contains(&name) {
+        if seen.insert(name) {
             files.push(name);
         }
     }
-    let mut commands: Vec<String> = Vec::new();
+    seen.clear();
+    let mut commands: Vec<&str> = Vec::new();
     let mut failed = 0;
     for run in &work.runs {
-        let stem = stem(&run.command);
         failed += usize::from(matches!(run.outcome, Outcome::Failed { .. }));
-        if !stem.is_empty() && !commands.contains(&stem) {
-            commands.push(stem);
+        if !run.stem.is_empty() && seen.insert(&run.stem) {
+            commands.push(&run.stem);
         }
     }
     let mut text = String::new();
@@ -93,7 +96,6 @@ fn done(work: &Work<'_>) -> String {
         text.push_str(&format!("\nChanged: {}\n", listed(&files)));
     }
     if !commands.is_empty() {
-        let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
         text.push_str(&format!("\nRan: {}; {failed} failed\n", listed(&commands)));
     }
     text

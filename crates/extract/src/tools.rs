@@ -4,6 +4,7 @@
 //! A failure that was mended in the code itself is the work, not a lesson. Knows nothing of what
 //! people said.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use kapsa_ingest::{Outcome, Place, Session, Speaker, TurnKind};
@@ -11,7 +12,7 @@ use regex_automata::meta::Regex;
 
 use crate::patterns::built;
 use crate::prose::sentences;
-use crate::runs::{Run, Work, stem, work};
+use crate::runs::{Run, Work, work};
 use crate::types::MemoryType;
 use crate::words::{content, shared};
 
@@ -26,6 +27,8 @@ pub(crate) struct Shown {
 
 /// Most lessons that the tools of one session give.
 const LESSONS_MAX: usize = 3;
+/// Failures of one session that are looked at.
+const FAILURES_MAX: usize = 256;
 /// Confidence of a failure with its cure.
 const CONFIDENCE_CURED: f64 = 0.6;
 /// Confidence of a command that was blocked.
@@ -41,23 +44,34 @@ const OUTPUT_LINES_MAX: usize = 200;
 /// Runs of a check from which on it is the check of the project.
 const CHECKED_MIN: usize = 2;
 
+/// Longest command that is a check, in bytes.
+const CHECK_BYTES_MAX: usize = 80;
+/// Checks that are named.
+const CHECKS_MAX: usize = 4;
+
 /// What the tools of a session showed.
 pub(crate) fn lessons(session: &Session) -> Vec<Shown> {
     let work = work(session);
     let mut lessons: Vec<Shown> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
-    for (at, failed) in work.runs.iter().enumerate() {
-        if !matches!(failed.outcome, Outcome::Failed { .. }) || lessons.len() == LESSONS_MAX {
-            continue;
+    let failures = work
+        .runs
+        .iter()
+        .enumerate()
+        .filter(|(_, run)| matches!(run.outcome, Outcome::Failed { .. }))
+        .take(FAILURES_MAX);
+    for (at, failed) in failures {
+        if lessons.len() == LESSONS_MAX {
+            break;
         }
         let Some(error) = error_line(failed.output) else { continue };
-        let stem = stem(&failed.command);
+        let stem = failed.stem.clone();
         if seen.contains(&stem) || seen.contains(&error) {
             continue;
         }
         let lesson = match is_blocked(&error) {
             true => Some(blocked(failed, &error)),
-            false => cured(session, &work, at, &stem, &error),
+            false => cured(session, &work, at, &error),
         };
         if let Some(lesson) = lesson {
             seen.extend([stem, error]);
@@ -90,11 +104,11 @@ fn blocked(failed: &Run<'_>, error: &str) -> Shown {
 }
 
 /// A command that failed, what was done about it, and the same command that worked.
-fn cured(session: &Session, work: &Work<'_>, at: usize, stem_of: &str, error: &str) -> Option<Shown> {
+fn cured(session: &Session, work: &Work<'_>, at: usize, error: &str) -> Option<Shown> {
     let failed = &work.runs[at];
     let later = work.runs[at + 1..].iter();
     let passed = later
-        .filter(|run| run.outcome == Outcome::Ok && stem(&run.command) == stem_of)
+        .filter(|run| run.outcome == Outcome::Ok && run.stem == failed.stem)
         .find(|run| !run.output.contains(error))?;
     let between = failed.at..passed.at;
     let edits: Vec<_> = work.edits.iter().filter(|edit| between.contains(&edit.at)).collect();
@@ -125,7 +139,7 @@ fn cured(session: &Session, work: &Work<'_>, at: usize, stem_of: &str, error: &s
     }
     Some(Shown {
         kind: MemoryType::Pitfall,
-        title: format!("`{stem_of}` fails: {error}"),
+        title: format!("`{}` fails: {error}", failed.stem),
         body,
         confidence: CONFIDENCE_CURED,
         evidence: vec![failed.place, passed.place],
@@ -180,7 +194,8 @@ fn cause(session: &Session, from: usize, to: usize, error: &str) -> Option<Strin
     for sentence in said.flat_map(|turn| sentences(&turn.text)) {
         let common = shared(&about, &content(&sentence));
         let fits = common > 0 && sentence.chars().count() <= ERROR_CHARS_MAX + 60;
-        if fits && CAUSE.is_match(&sentence) && best.as_ref().is_none_or(|(most, _)| common > *most) {
+        if fits && CAUSE.is_match(&sentence) && best.as_ref().is_none_or(|(most, _)| common > *most)
+        {
             best = Some((common, sentence));
         }
     }
@@ -211,29 +226,54 @@ fn short(text: &str, chars_max: usize) -> String {
     }
 }
 
+/// How often a check ran, and how it ended last.
+struct Checked {
+    runs: usize,
+    passed: bool,
+    place: Place,
+}
+
 /// The commands that checked the work again and again, and passed in the end.
 pub(crate) fn checks(session: &Session) -> Option<Shown> {
     static CHECK: LazyLock<Regex> = LazyLock::new(|| {
-        built(&[r"(?i)\b(test|tests|lint|fmt|format|check|check-types|typecheck|tsc|clippy|vet|ruff|mypy|pytest|vitest|jest|eslint|verify)\b"])
+        built(&[
+            r"(?i)\b(test|tests|lint|fmt|format|check|check-types|typecheck|tsc|clippy|vet|ruff|mypy|pytest|vitest|jest|eslint|verify)\b",
+        ])
     });
     let work = work(session);
     if work.edits.is_empty() {
         return None;
     }
-    let mut found: Vec<(String, Place)> = Vec::new();
-    for part in work.runs.iter().flat_map(|run| parts(&run.command)) {
-        let runs = || work.runs.iter().filter(|run| parts(&run.command).any(|other| other == part));
-        let passed = runs().last().is_some_and(|run| run.outcome == Outcome::Ok);
-        let is_check = CHECK.is_match(stem(part).as_str()) && part.len() <= COMMAND_CHARS_MAX / 2;
-        if is_check && passed && runs().count() >= CHECKED_MIN && !found.iter().any(|(it, _)| it == part) {
-            let place = runs().last().map(|run| run.place)?;
-            found.push((part.to_owned(), place));
+    let mut by_command: HashMap<&str, Checked> = HashMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for run in work.runs.iter().filter(|run| CHECK.is_match(&run.command)) {
+        for part in parts(&run.command) {
+            let checked = by_command.entry(part).or_insert_with(|| {
+                order.push(part);
+                Checked { runs: 0, passed: false, place: run.place }
+            });
+            checked.runs += 1;
+            checked.passed = run.outcome == Outcome::Ok;
+            checked.place = run.place;
         }
     }
+    let is_check = |part: &str| {
+        let checked = &by_command[part];
+        checked.passed
+            && checked.runs >= CHECKED_MIN
+            && part.len() <= CHECK_BYTES_MAX
+            && CHECK
+                .is_match(part.split_whitespace().take(3).collect::<Vec<_>>().join(" ").as_str())
+    };
+    let mut found: Vec<(&str, Place)> = order
+        .into_iter()
+        .filter(|part| is_check(part))
+        .map(|part| (part, by_command[part].place))
+        .collect();
     if found.is_empty() {
         return None;
     }
-    found.truncate(4);
+    found.truncate(CHECKS_MAX);
     let list: Vec<String> = found.iter().map(|(command, _)| format!("`{command}`")).collect();
     let list = list.join(", ");
     Some(Shown {

@@ -1,0 +1,218 @@
+//! What people say.
+
+use kapsa_extract::{CANDIDATES_MAX, MemoryType, explain};
+use kapsa_ingest::{Place, Speaker};
+use serde_json::json;
+
+use super::{Script, kept_of};
+
+#[test]
+fn what_holds_beyond_its_moment_is_kept() {
+    for message in [
+        "The invoices must be numbered without gaps.",
+        "Never write below generated/.",
+        "don't touch the migrations folder",
+        "Use pnpm, not npm.",
+        "please keep the old endpoint, clients in the field call it",
+        "let's go with sqlite rather than postgres",
+        "To avoid the pager, run git with --no-pager",
+        "no, mock the clock instead of sleeping",
+        "We no longer need the v1 API, we don't support it anymore",
+        "The nightly job fails when the disk of the runner is full",
+        "Rule: one migration per pull request",
+        "Please ask me before you add a dependency",
+    ] {
+        assert_eq!(kept_of(message).len(), 1, "{message}");
+    }
+}
+
+#[test]
+fn what_is_only_asked_for_now_is_not() {
+    for message in [
+        "Add a test for the parser.",
+        "fix the failing build",
+        "how are the entries sorted?",
+        "What should I do about the warning?",
+        "can you show me the config file",
+        "thanks, looks good!",
+        "I don't understand the second step",
+        "i've pushed the branch, please write the release notes",
+        "Please make a commit message for these changes",
+        "yes",
+        "continue",
+        "use it in the handler too",
+        "use the browser tool to read https://example.com/docs",
+        "Have a look at any files you need to",
+        "maybe we should wait",
+        "I want to build a chat bot for our shop",
+    ] {
+        assert_eq!(kept_of(message), [] as [&str; 0], "{message}");
+    }
+}
+
+#[test]
+fn a_wish_alone_is_a_piece_of_work() {
+    assert_eq!(kept_of("The header should be blue."), [] as [&str; 0]);
+    let two = Script::new().user("The header should be blue.").user("Never use inline styles.");
+    assert_eq!(two.titles(), ["The header should be blue.", "Never use inline styles."]);
+}
+
+#[test]
+fn what_is_pasted_is_not_said() {
+    let pasted = "see the log:\n\
+        2026-01-02 10:00:00 ERROR you must never restart the broker\n\
+        Traceback (most recent call last):\n  \
+          File \"x.py\", line 3, in <module>\n\
+        ValueError: the port must be set\n\
+        > Always rebase before merging.\n\
+        ```\n\
+        # never edit this file\n\
+        ```\n\
+        | must | not |\n";
+    assert_eq!(kept_of(pasted), [] as [&str; 0]);
+}
+
+#[test]
+fn a_sentence_in_quotes_is_somebody_elses() {
+    assert_eq!(kept_of("The readme says \"you must never call this twice\"."), [] as [&str; 0]);
+}
+
+#[test]
+fn injected_text_and_the_talk_of_agents_give_nothing() {
+    let injected = Script::new().injected("You must always use tabs. Never use spaces.");
+    assert_eq!(injected.titles(), [] as [&str; 0]);
+    let assistant = Script::new().user("go on").assistant("You must never use spaces here.");
+    assert_eq!(assistant.titles(), [] as [&str; 0]);
+    let mut child = Script::new().user("You must never use spaces here.");
+    child.0.parent = Some("s0".to_owned());
+    assert_eq!(child.titles(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_prompt_that_a_program_wrote_gives_nothing() {
+    let rules = "Score the answer. You must not explain. ".repeat(20);
+    assert_eq!(kept_of(&format!("{rules}\nReturn ONLY valid JSON.")), [] as [&str; 0]);
+}
+
+#[test]
+fn what_is_short_comes_with_the_reply_that_took_it_up() {
+    let script = Script::new()
+        .user("Clean up the handlers.")
+        .assistant("I removed the unused `locale` parameter from the handlers.")
+        .user("But we shouldn't remove it")
+        .assistant(
+            "Let me fix that. You're right, the `locale` parameter is part of the interface.",
+        );
+    let kept = script.kept();
+    assert_eq!(kept.len(), 1);
+    assert!(kept[0].body.contains("the `locale` parameter is part of the interface"), "{kept:?}");
+    assert_eq!(kept[0].kind, MemoryType::Correction);
+    assert_eq!(kept[0].evidence, [Place::line(3)]);
+    assert_eq!(kept[0].said_by, Speaker::User);
+}
+
+#[test]
+fn a_picked_option_is_spelled_out() {
+    let options = "Two ways:\n\n## Option 1: Poll the queue\nSimple.\n\n\
+        ## Option 2: Subscribe to the stream\nNo delay, one more connection.\n\n\
+        ## Option 3: Do nothing\n";
+    let script = Script::new()
+        .user("How do we get new orders?")
+        .assistant(options)
+        .user("Let's go with option 2");
+    let kept = script.kept();
+    assert!(kept[0].body.contains("Subscribe to the stream"), "{kept:?}");
+    assert!(!kept[0].body.contains("Do nothing"), "{kept:?}");
+    assert!(kept[0].body.contains("Question: How do we get new orders?"), "{kept:?}");
+}
+
+#[test]
+fn an_answer_to_the_question_of_a_tool_is_a_decision() {
+    let asked = json!({ "questions": [{
+        "question": "Where do sessions live?",
+        "options": [
+            { "label": "In Redis (Recommended)", "description": "Shared by all workers." },
+            { "label": "In memory", "description": "Lost on restart." },
+        ],
+    }]});
+    let script = Script::new()
+        .user("Store sessions.")
+        .call("AskUserQuestion", asked)
+        .user("In Redis (Recommended)");
+    let kept = script.kept();
+    assert_eq!((kept[0].kind, kept[0].title.as_str()), (MemoryType::Decision, "In Redis"));
+    for part in ["Shared by all workers.", "Where do sessions live?", "Not chosen: In memory"] {
+        assert!(kept[0].body.contains(part), "{kept:?}");
+    }
+}
+
+#[test]
+fn what_is_taken_back_is_not_kept() {
+    let script = Script::new()
+        .user("Use the REST API instead of the queue.")
+        .user("never mind, stick with the queue, it must survive restarts");
+    assert_eq!(script.titles(), ["never mind, stick with the queue, it must survive restarts"]);
+}
+
+#[test]
+fn what_is_said_again_counts_as_it_was_said_last() {
+    let script = Script::new()
+        .user("when you list files, don't sort them")
+        .user("when you list files, don't sort them. keep the order of the disk")
+        .user("when you list files, don't sort them. keep the order of the disk");
+    let kept = script.kept();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].evidence, [Place::line(1), Place::line(3)]);
+}
+
+#[test]
+fn what_somebody_asks_to_remember_is_always_taken() {
+    assert_eq!(kept_of("remember that the staging password rotates on mondays").len(), 1);
+    assert_eq!(kept_of("Note: the printer is called hugo").len(), 1);
+}
+
+#[test]
+fn what_somebody_asks_not_to_save_is_dropped_and_makes_no_rule() {
+    let same = "We must never deploy on fridays. Don't save this.";
+    assert_eq!(kept_of(same), [] as [&str; 0]);
+    let before =
+        Script::new().user("We must never deploy on fridays.").user("do not remember that");
+    assert_eq!(before.titles(), [] as [&str; 0]);
+}
+
+#[test]
+fn items_of_a_list_of_rules_are_rules() {
+    let message = "change the export to the following:\n\
+        1. If the file exists, it is overwritten either way\n\
+        2. Names come from the first line";
+    let kept = Script::new().user(message).kept();
+    assert!(kept[0].body.contains("overwritten"), "{kept:?}");
+}
+
+#[test]
+fn secrets_are_gone_before_anything_is_a_candidate() {
+    let key = format!("AKIA{}", "Q7ZX3MPLK2VNB5TR");
+    let kept = Script::new().user(&format!("You must use the key {key} for uploads.")).kept();
+    let shown = format!("{kept:?}");
+    assert!(!shown.contains(&key) && shown.contains("[REDACTED"), "{shown}");
+}
+
+#[test]
+fn one_session_gives_only_its_surest() {
+    let mut script = Script::new();
+    for name in ["alpha", "bravo", "carol", "delta", "echo", "foxtrot", "golf", "hotel", "india"] {
+        script = script.user(&format!("{name} must stay"));
+    }
+    script = script.user("NEVER touch juliet, it must stay as it is!!");
+    let titles = script.titles();
+    assert_eq!(titles.len(), CANDIDATES_MAX);
+    assert!(titles.last().unwrap().contains("juliet"), "{titles:?}");
+}
+
+#[test]
+fn every_sentence_can_be_explained() {
+    let script = Script::new().user("Fix the build. Never skip the tests.");
+    let all = explain(&script.0);
+    let shown: Vec<_> = all.iter().map(|one| (one.sentence.as_str(), one.is_kept)).collect();
+    assert_eq!(shown, [("Fix the build.", false), ("Never skip the tests.", true)]);
+}
