@@ -1,5 +1,5 @@
-//! Why a note, a folder of notes or a run folder could not be read or written. Knows nothing of
-//! the contract of a finished run, which has errors of its own ([`crate::ContractError`]).
+//! Why a note, a folder of notes or a run folder could not be read or written, and what a run did
+//! not leave behind.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -94,12 +94,53 @@ pub enum Error {
         /// The time.
         micros: i64,
     },
+    /// A path that a report cannot name.
+    #[error("{} is {reason}", path.display())]
+    OddPath {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// Every name that a file could have is taken.
     #[error("no free name for {}", path.display())]
     NoFreeName {
         /// The name that was wanted.
         path: PathBuf,
     },
+}
+
+/// Why a run cannot begin, or did not leave behind what it must. What is shown is exactly what
+/// other programs compare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContractError {
+    /// The trace is not there, or is a folder.
+    #[error("trace_path_missing:{}", .0.display())]
+    TracePathMissing(PathBuf),
+    /// No mode of that name.
+    #[error("invalid_run_mode:{0}")]
+    InvalidRunMode(String),
+    /// A file of the run folder is not there.
+    #[error("missing_artifact:{}", .0.display())]
+    MissingArtifact(PathBuf),
+    /// A file of the run folder is no JSON of its kind.
+    #[error("invalid_json_artifact:{}", .0.display())]
+    InvalidJsonArtifact(PathBuf),
+    /// The report lacks a key, or its figures do not agree.
+    #[error("invalid_report_shape:{}", .0.display())]
+    InvalidReportShape(PathBuf),
+    /// `summary.json` names no summary.
+    #[error("missing_summary_path_in_pipeline_output")]
+    MissingSummaryPath,
+    /// The summary lies elsewhere, or its path leads elsewhere.
+    #[error("summary_path_outside_memory_root:{}", .0.display())]
+    SummaryPathOutsideMemoryRoot(PathBuf),
+    /// The summary is not there.
+    #[error("summary_path_not_found:{}", .0.display())]
+    SummaryPathNotFound(PathBuf),
+    /// The report names a file outside of the memory and the run folder.
+    #[error("report_path_outside_allowed_roots:{}", .0.display())]
+    ReportPathOutsideAllowedRoots(PathBuf),
 }
 
 /// A result of this crate.

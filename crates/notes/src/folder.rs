@@ -434,7 +434,7 @@ fn rendered(note: &Note, path: &Path) -> Result<String> {
 }
 
 /// The bytes of a regular file within the limit of notes; a link is refused.
-fn read_file(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let found = path.symlink_metadata().map_err(Error::io("read", path))?;
     if !found.is_file() {
         return Err(Error::io("read", path)(ErrorKind::InvalidInput.into()));
