@@ -1,14 +1,15 @@
 //! The folder of one run: flat, named by mode, time and chance, with files of fixed names. Knows
 //! nothing of what a run does.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::atomic;
 use super::error::{ContractError, Error, Result};
+use super::log;
 use super::stamp::Stamp;
 
 /// How many runs of each mode are kept.
@@ -155,7 +156,7 @@ impl RunFolder {
                 Ok(()) => {
                     let run = RunFolder { path, id, mode };
                     for log in [Log::Agent, Log::Subagents] {
-                        run.open_log(log)?;
+                        log::open(&run.log_path(log))?;
                     }
                     return Ok(run);
                 }
@@ -237,10 +238,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`], also if the log is a link.
     pub fn append(&self, log: Log, line: &Value) -> Result<()> {
-        let mut file = self.open_log(log)?;
-        // One write, so that lines of several processes do not mix.
-        let written = file.write_all(format!("{line}\n").as_bytes());
-        written.map_err(Error::io("write", &self.log_path(log)))
+        log::append(&self.log_path(log), line)
     }
 
     /// The lines of a log.
@@ -253,15 +251,6 @@ impl RunFolder {
         let lines = text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str);
         let invalid = |_error: serde_json::Error| ContractError::InvalidJsonArtifact(path);
         lines.collect::<std::result::Result<_, _>>().map_err(invalid)
-    }
-
-    fn open_log(&self, log: Log) -> Result<File> {
-        let path = self.log_path(log);
-        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(Error::io("write", &path)(ErrorKind::InvalidInput.into()));
-        }
-        let opened = OpenOptions::new().append(true).create(true).open(&path);
-        opened.map_err(Error::io("write", &path))
     }
 }
 

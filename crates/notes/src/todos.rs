@@ -120,7 +120,7 @@ impl Todos {
     }
 
     /// Writes the report, `memory_actions.json`, and completes the last step. In the report all
-    /// steps are completed: it is there whole or not at all, and is the last thing that a run makes.
+    /// steps are completed: it is there whole or not at all, and the last thing that a run makes.
     ///
     /// # Errors
     /// [`Error::OutOfOrder`] unless [`Step::Report`] is in progress, [`Error::OddPath`],

@@ -9,11 +9,15 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use unicode_normalization::UnicodeNormalization;
 
+use super::error::{ContractError, Result};
+use super::log;
 use super::note::Primitive;
 use super::paths;
+use super::run_folder::{Log, RunFolder};
+use super::stamp::Stamp;
 
 /// Tools that write a file, and where their input names it.
 const WRITERS: [(&str, &str); 4] = [
@@ -43,6 +47,8 @@ const RUN_EXTENSIONS: [&str; 5] = ["md", "json", "jsonl", "log", "txt"];
 const NOTE_EXTENSION: &str = "md";
 /// Encoded parts of a path that some programs decode: `.`, `/`, `\` and the end of a text.
 const ENCODED: [&str; 5] = ["%2e", "%2f", "%5c", "%00", "%25"];
+/// The event of a line about a denied use of a tool.
+const DENIED: &str = "write_denied";
 /// Longest path that is looked at, in bytes.
 const PATH_BYTES_MAX: usize = 4096;
 
@@ -102,8 +108,10 @@ pub enum Denial {
 /// Decides about one use of a tool. `cwd` is where the tool works: relative paths begin there.
 ///
 /// Paths are followed through links and `..` as the system does, and by their words alone as some
-/// programs do: both must lead to the same file. `~`, encoded dots and characters that look like dots and
-/// slashes are never expanded, and never allowed.
+/// programs do: both must lead to the same file. `~`, encoded dots and characters that look like
+/// dots and slashes are never expanded, and never allowed.
+///
+/// Whoever can change links in between can still be elsewhere by the time the tool writes.
 #[must_use]
 pub fn decide(tool_name: &str, tool_input: &Value, roots: &Roots, cwd: &Path) -> Verdict {
     let decided = match WRITERS.iter().find(|(name, _)| *name == tool_name) {
@@ -118,13 +126,36 @@ pub fn decide(tool_name: &str, tool_input: &Value, roots: &Roots, cwd: &Path) ->
     }
 }
 
+/// Adds a line about a denied use of a tool to `agent.log` in a run's folder.
+///
+/// # Errors
+/// [`Error::Io`](super::error::Error::Io).
+pub fn log_denied(run: &Path, tool_name: &str, denial: &Denial, at: &Stamp) -> Result<()> {
+    let line = json!({
+        "at": at.iso,
+        "event": DENIED,
+        "tool": printable(tool_name),
+        "reason": denial.to_string(),
+    });
+    log::append(&run.join(Log::Agent.file_name()), &line)
+}
+
+/// How many uses of tools were denied in a run.
+///
+/// # Errors
+/// As [`RunFolder::read_log`].
+pub fn denied_count(run: &RunFolder) -> std::result::Result<usize, ContractError> {
+    let lines = run.read_log(Log::Agent)?;
+    Ok(lines.iter().filter(|line| line["event"] == DENIED).count())
+}
+
 fn decide_write(
     tool_name: &str,
     input: &Value,
     key: &str,
     roots: &Roots,
     cwd: &Path,
-) -> Result<(), Denial> {
+) -> std::result::Result<(), Denial> {
     let named = input.get(key).and_then(Value::as_str).filter(|path| !path.trim().is_empty());
     let named = named.ok_or(Denial::MissingFilePath)?;
     let outside = |path: &str| Denial::OutsideAllowedRoots(printable(path));
@@ -173,7 +204,10 @@ impl Place {
 
     /// What any file there must be: of an ending, in a folder, and of one name only. Returns what
     /// it is, in the memory.
-    fn check(&self, outside: &impl Fn() -> Denial) -> Result<Option<Primitive>, Denial> {
+    fn check(
+        &self,
+        outside: &impl Fn() -> Denial,
+    ) -> std::result::Result<Option<Primitive>, Denial> {
         let extension = self.path.extension().map(|ending| ending.to_string_lossy().into_owned());
         let extension = extension.unwrap_or_default();
         let primitive = match self.root {
@@ -203,7 +237,7 @@ impl Place {
 }
 
 /// The folder of a note, by the part of its path below the memory.
-fn check_note_place(within: &Path) -> Result<Primitive, Denial> {
+fn check_note_place(within: &Path) -> std::result::Result<Primitive, Denial> {
     let names: Vec<&str> = within
         .components()
         .map(|part| match part {

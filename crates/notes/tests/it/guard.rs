@@ -4,7 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use kapsa_notes::{NewMemory, Note, Primitive, Roots, RunFolder, RunMode, Stamp, Verdict, decide};
+use kapsa_notes::{
+    Log, NewMemory, Note, Primitive, Roots, RunFolder, RunMode, Stamp, Verdict, decide,
+    denied_count, log_denied,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -311,6 +314,23 @@ fn an_edit_is_judged_by_what_it_leaves() {
 }
 
 #[test]
+fn what_is_denied_is_counted() {
+    let world = World::new();
+    let run = RunFolder::open(&world.run).expect("a run");
+    assert_eq!(denied_count(&run), Ok(0));
+    for tool in ["Write", "mcp\u{1b}[31m"] {
+        let Verdict::Deny(denial) = decide(tool, &json!({}), &world.roots(), &world.run) else {
+            panic!("{tool} is allowed")
+        };
+        log_denied(&world.run, tool, &denial, &stamp()).expect("logged");
+    }
+    assert_eq!(denied_count(&run), Ok(2));
+    let text = fs::read_to_string(run.log_path(Log::Agent)).expect("a log");
+    assert!(text.contains(r#""reason":"missing_file_path_for_write","tool":"Write""#), "{text}");
+    assert!(!text.contains("31m") || !text.contains("u001b"), "{text}");
+}
+
+#[test]
 fn commands_that_write_nothing_may_run() {
     for command in [
         "ls",
@@ -328,9 +348,16 @@ fn commands_that_write_nothing_may_run() {
     }
 }
 
+/// Checks commands with the reasons why they are refused.
+fn refused(commands: &[(&str, &str)]) {
+    for (command, why) in commands {
+        assert_eq!(shell(command), format!("shell_write_denied:{why}"), "{command:?}");
+    }
+}
+
 #[test]
-fn commands_that_could_write_are_refused_with_the_reason() {
-    for (command, why) in [
+fn programs_that_could_write_are_refused_by_name() {
+    refused(&[
         ("mv a.md b.md", "program:mv"),
         ("cp a.md memory/decisions/b.md", "program:cp"),
         ("rm -rf memory", "program:rm"),
@@ -360,6 +387,12 @@ fn commands_that_could_write_are_refused_with_the_reason() {
         ("r'm' a", "program:rm"),
         ("\\rm a", "program:rm"),
         ("if true; then rm a; fi", "program:if"),
+    ]);
+}
+
+#[test]
+fn syntax_that_could_write_is_refused() {
+    refused(&[
         ("echo x > a.md", "redirection"),
         ("echo x >> a.md", "redirection"),
         ("echo x>a.md", "redirection"),
@@ -396,9 +429,7 @@ fn commands_that_could_write_are_refused_with_the_reason() {
         (";", "empty_command"),
         ("", "no_command"),
         ("  ", "no_command"),
-    ] {
-        assert_eq!(shell(command), format!("shell_write_denied:{why}"), "{command:?}");
-    }
+    ]);
     let world = World::new();
     for input in [json!({}), json!(null), json!({"command": ["ls"]})] {
         assert_eq!(world.decide("Bash", &input), "shell_write_denied:no_command");

@@ -184,7 +184,7 @@ fn a_step_out_of_order_is_refused() {
     let run = world.run(RunMode::Sync);
     let mut todos = Todos::begin(&run, &stamp()).expect("begun");
     let at = &stamp();
-    let mut refused = |todos: &mut Todos, step, is_start| {
+    let refused = |todos: &mut Todos, step, is_start| {
         let changed = if is_start { todos.start(step, at) } else { todos.complete(step, at) };
         assert!(matches!(changed, Err(Error::OutOfOrder { .. })), "{step:?}");
     };
