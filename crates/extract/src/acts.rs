@@ -53,268 +53,73 @@ pub enum Act {
     Withdraws,
 }
 
+impl Act {
+    const ALL: [Self; 17] = [
+        Self::Obliges,
+        Self::Wants,
+        Self::Bans,
+        Self::Chooses,
+        Self::Instructs,
+        Self::Corrects,
+        Self::Contrasts,
+        Self::Generalises,
+        Self::Reasons,
+        Self::States,
+        Self::Remembers,
+        Self::Withholds,
+        Self::Asks,
+        Self::Orders,
+        Self::Reports,
+        Self::Chats,
+        Self::Withdraws,
+    ];
+
+    /// Its name, in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Obliges => "obliges",
+            Self::Wants => "wants",
+            Self::Bans => "bans",
+            Self::Chooses => "chooses",
+            Self::Instructs => "instructs",
+            Self::Corrects => "corrects",
+            Self::Contrasts => "contrasts",
+            Self::Generalises => "generalises",
+            Self::Reasons => "reasons",
+            Self::States => "states",
+            Self::Remembers => "remembers",
+            Self::Withholds => "withholds",
+            Self::Asks => "asks",
+            Self::Orders => "orders",
+            Self::Reports => "reports",
+            Self::Chats => "chats",
+            Self::Withdraws => "withdraws",
+        }
+    }
+}
+
 struct Cue {
     act: Act,
     weight: f64,
     pattern: &'static str,
 }
 
-const fn cue(act: Act, weight: f64, pattern: &'static str) -> Cue {
-    Cue { act, weight, pattern }
-}
-
-/// Sentences are folded: lower case, straight quotes, one space between words.
-const CUES: &[Cue] = &[
-    // What must be.
-    cue(Act::Obliges, 2.0, r"\b(must|shall|has to|have to|required to|ought to|mandatory)\b"),
-    cue(Act::Obliges, 2.0, r"\b(needs? to|supposed to) \w|\bshould (not|never|always|only)\b"),
-    cue(Act::Wants, 2.0, r"\bshould \w"),
-    cue(
-        Act::Wants,
-        1.5,
-        r"\bi(?:'d| would| do)?(?: also| really)* (?:want|wish|expect|need|like|love|prefer)\b",
-    ),
-    cue(
-        Act::Orders,
-        -2.0,
-        r"\bi(?:'d| would)?(?: also| really)* (?:want|like|need) (?:you )?to (?:make|create|build|write|add|do|get|know|understand|see if|try|start|test|check|fix|implement|release|rename|change|update)\b",
-    ),
-    // Bans.
-    cue(
-        Act::Bans,
-        2.5,
-        r"\b(do not|don't|dont|must not|mustn't|should not|shouldn't|shouldnt|not allowed|no longer)\b",
-    ),
-    cue(
-        Act::Bans,
-        1.5,
-        r"\b(avoid|stop|refrain from|get rid of|no need (to|for)|(do not|don't|dont) need)\b",
-    ),
-    cue(Act::Bans, 1.5, r"^(no|not|not as|not in) (a |the |any )?\w"),
-    cue(Act::Bans, 2.0, r"^(and |so |please |but |also )*never\b|\b(should|must|will|can) never\b"),
-    cue(Act::Bans, 3.0, r"\bi(?: \w+)? (don't|do not|dont) (want|like|need)\b"),
-    cue(Act::Chats, -2.5, r"\bi(?: \w+)? (don'?t|do not|didn'?t|can'?t|cannot|never|wouldn'?t)\b"),
-    cue(
-        Act::Bans,
-        1.0,
-        r"\bwe (don't|do not|dont|simply don't|won't) (want|need|support|use|have)\b",
-    ),
-    cue(
-        Act::Bans,
-        2.0,
-        r"\bso that\b.{2,60}\b(doesn't|does not|don't|do not|never)\b|\bdo away with\b",
-    ),
-    cue(Act::Bans, 2.0, r"\bno .{2,30} (is |are )?(needed|required|necessary)\b"),
-    cue(
-        Act::Bans,
-        2.5,
-        r"\b(just|only) (talking|discussing|planning|exploring|brainstorming|research\w*)\b|\bno (implementation|coding|code changes)\b",
-    ),
-    // Choices.
-    cue(
-        Act::Chooses,
-        2.0,
-        r"\b(let'?s|lets|let us|we'll|we will|i'll|i will) (go with|use|keep|stick (with|to)|leave|switch to|stay with|drop|skip|avoid|not)\b",
-    ),
-    cue(Act::Chooses, 2.0, r"\b(go|going|went) with (the )?(option|approach|\w+ approach|#?\d)"),
-    cue(Act::Chooses, 1.5, r"\bi(?:'d| would)? (?:prefer|rather)\b|\bprefer(red|ably)?\b"),
-    cue(Act::Chooses, 0.5, r"\b(we|i think we|i think it|it) should\b"),
-    cue(
-        Act::Chooses,
-        1.5,
-        r"\b(separate|dedicated|its own|their own) (type|file|module|commit|branch|function|struct|class|folder|package)s?\b",
-    ),
-    cue(
-        Act::Chooses,
-        1.0,
-        r"\b(i('ve| have)? (decided|chosen|chose|opted)|the plan is|for now|as discussed|in other words)\b",
-    ),
-    cue(Act::Chooses, 3.0, r"\bsingle source of truth\b"),
-    // How to work.
-    cue(
-        Act::Instructs,
-        2.0,
-        r"^(please |always |just |only |so |and |also |then )*(use|keep|prefer|stick|leave|avoid) \S+",
-    ),
-    cue(Act::Instructs, 1.0, r"^use .{0,60}$"),
-    cue(
-        Act::Instructs,
-        3.5,
-        r"\b(please )?(ask|discuss|confirm|check with me|let me know|tell me)\b.{0,40}\b(before|first)\b",
-    ),
-    cue(
-        Act::Instructs,
-        1.5,
-        r"\b(before|whenever|every time|each time|when) (you|we|i)\b.{0,60}\b(ask|run|use|check|make sure|discuss|update)\b",
-    ),
-    cue(
-        Act::Instructs,
-        2.0,
-        r"^to (avoid|prevent|keep|get|make|run|test)\b.{3,60}\b(use|pass|run|add|set|pipe|call)\b",
-    ),
-    cue(
-        Act::Instructs,
-        2.0,
-        r"\bis the (right |correct |only |best |proper |official )?(way|command|endpoint|place) to\b",
-    ),
-    cue(
-        Act::Instructs,
-        2.5,
-        r"\brun .{2,50}\b(lints?|tests?|checks?|verify|formatt?\w*|types?)\b.{0,12}\b(and|to|before|after)\b|\bto see (the )?results? of\b",
-    ),
-    cue(Act::Instructs, 3.5, r"\brun `[^`]+ [^`]+`"),
-    // Corrections.
-    cue(
-        Act::Corrects,
-        1.0,
-        r"^(no|nope|nah|actually|wrong|incorrect|hmm|huh|ouch|wait|but|again|oops|sorry|well)\b[,.!: ]",
-    ),
-    cue(
-        Act::Corrects,
-        2.0,
-        r"\b(you'?re|you are|that'?s|that is|it'?s|it is) (not|wrong|incorrect|not (right|correct|true))\b",
-    ),
-    cue(
-        Act::Corrects,
-        1.5,
-        r"\b(you('ve| have)? (attached|deleted|removed|changed|used|forgot|missed|broke|added|put|skipped)|you are (deleting|removing|changing|using|adding))\b",
-    ),
-    cue(Act::Corrects, 1.5, r"\b(i (said|meant|asked|told you)|as i said|like i said)\b"),
-    cue(
-        Act::Corrects,
-        1.5,
-        r"\b(bad (design|idea|practice)|weird architecture|not what i|this is not|wrong (place|file|way)|made (it|this|that) up|make it up)\b",
-    ),
-    cue(
-        Act::Corrects,
-        2.0,
-        r"\b(is|are|an?) (bad|misleading|overly complex|too complex|unbacked( \w+)?|redundant|unnecessary)\b",
-    ),
-    // One thing and not another.
-    cue(Act::Contrasts, 2.0, r"\b(instead of|rather than|in place of|as opposed to)\b"),
-    cue(
-        Act::Contrasts,
-        1.5,
-        r"\w[^.?!]{1,60}(, | and |; |\()not (for|in|as|on|the|a|an|with|via|to|just)?\b",
-    ),
-    cue(Act::Contrasts, 1.5, r"\bnot\b[^.?!]{2,60}\b(but|just|only)\b"),
-    cue(Act::Contrasts, 1.5, r"^\S+ ?\S* not \S+( \S+)?[.!]*$"),
-    cue(Act::Contrasts, 1.5, r", but not\b"),
-    cue(Act::Contrasts, 1.0, r", just \w+"),
-    // For all cases.
-    cue(
-        Act::Generalises,
-        1.0,
-        r"\b(always|never|only|from now on|in (the )?future|every time|whenever|by default|in general|everywhere|for (every|all|each)|as a rule|going forward|anymore|no matter)\b",
-    ),
-    // Reasons.
-    cue(
-        Act::Reasons,
-        0.5,
-        r"\b(because|since|so that|otherwise|as it|the reason|due to|that'?ll make|to avoid|in order to)\b",
-    ),
-    // What is so.
-    cue(
-        Act::States,
-        1.0,
-        r"\b(is|are) (not )?(official|related|called|located|stored|used|needed|required|based|named|supported|generated|deprecated|important|disposed|managed)\b",
-    ),
-    cue(Act::States, 1.0, r"\bi (believe|think|know|noticed|found|checked|confirmed)\b"),
-    cue(
-        Act::States,
-        1.0,
-        r"\b(uses?|needs?|requires?) the same\b|\bper the (docs|documentation)\b|\baccording to\b",
-    ),
-    cue(Act::States, 1.0, r"https?://\S+"),
-    cue(
-        Act::States,
-        1.5,
-        r"^(if|when|whenever) .{5,}(, | then )(it|its|the|we|they|then|show|use|return|fall)\b",
-    ),
-    cue(Act::Generalises, 1.0, r"\b(either way|in any case|regardless)\b"),
-    cue(
-        Act::States,
-        1.0,
-        r"\b(we|our \w+|our \w+ \([^)]*\)) (already |only )?(support|use|have|run|deploy|host|target|ship)s?\b",
-    ),
-    cue(Act::States, 1.0, r"\b(less|more|not|very|most) important\b"),
-    cue(
-        Act::States,
-        2.0,
-        r"\b(fails?|failing|breaks?|broken|crash(es)?|hangs?|won't|doesn't work|does not work)\b.{0,60}\b(because|since|unless|due to|when|without)\b",
-    ),
-    cue(
-        Act::States,
-        3.0,
-        r"^\W*(durable |project |important )*(decision|rule|constraint|preference|note|gotcha|lesson|convention|policy):",
-    ),
-    // To be remembered.
-    cue(
-        Act::Remembers,
-        10.0,
-        r"\b(remember|note|keep in mind|don'?t forget|memorize|make a note)( that\b|: ?\w| this:)|\bfor (future|next) (reference|sessions?|time)\b",
-    ),
-    cue(
-        Act::Withholds,
-        -10.0,
-        r"\b(do not|don'?t|dont|never) (save|remember|store|record|memorize|keep) (this|that|it|any of this)\b|\b(off the record|not for the memory|no need to remember)\b",
-    ),
-    cue(
-        Act::Corrects,
-        5.0,
-        r"^(but )?why (can'?t|don'?t|not|aren'?t|isn'?t|can we not|do (i|we) have to)\b",
-    ),
-    cue(
-        Act::Withdraws,
-        1.0,
-        r"\b(never ?mind|scratch that|forget (it|that|what i said|about that)|undo (that|this|it)|revert (that|this|it)|go back to|stick (with|to)|ignore (that|my last|what i said)|on second thought|actually,? no)\b",
-    ),
-    // Against.
-    cue(Act::Asks, -3.0, r"\?[\x22')]*$"),
-    // What is asked for politely is an order.
-    cue(Act::Orders, 2.0, r"^(can|could|would|will) (you|we)\b.*\?$"),
-    cue(Act::Orders, -2.0, r"^(and |also |then )*(use|keep|leave) (that|it|this|them)\b"),
-    cue(
-        Act::Orders,
-        -3.0,
-        r"\buse .{1,40} to (find|read|search|get|check|see|look|open|fetch|summari[sz]e|tell|list)\b|^use \S+ read\b",
-    ),
-    cue(Act::Asks, -3.0, r"^(what|how|which|who|where|when (should|do|does|did|is|are|will|can))\b"),
-    cue(
-        Act::Asks,
-        -1.0,
-        r"^(can|could|would|will|how|what|why|which|who|where|is|are|does|do|did|should|shall|have|has) (you|we|i|it|this|that|the|there|do|does|is|are|to)\b",
-    ),
-    cue(Act::Chats, -1.5, r"\b(possibly|maybe|perhaps|might)\b"),
-    cue(
-        Act::Orders,
-        -1.5,
-        r"^(?:(?:please|now|then|also|and|ok|okay|great|next|first|finally|so|yes|alright|good|perfect|can you|could you|i want you to|i need you to|let'?s|lets|go ahead and|i'd like you to|try to|you can|you should|again) ?[,:]? )*(?:add|create|write|fix|run|update|implement|delete|remove|rename|move|refactor|change|make|check|look|read|review|investigate|explain|show|give|print|generate|commit|push|release|continue|proceed|test|open|list|find|search|build|install|analy[sz]e|locate|pinpoint|extract|convert|wrap|reduce|improve|set ?up|do|try|get|start|finish|complete|debug|help|tell|describe|summari[sz]e|merge|deploy|publish|clean|format|research|compare|verify|ensure|suggest|propose|plan|draft|design|handle|catch|init|ask|put|bump|apply|provide|integrate|replace|append|insert|configure|introduce)\b",
-    ),
-    cue(
-        Act::Reports,
-        -2.0,
-        r"\b(i('ve| have)? (added|staged|committed|pushed|made|put|updated|fixed|merged|tried|got|get|ran)|it works|works (now|great|fine)|this (looks|seems|works)|that'?s it|looks good|is working|is (partially )?implemented)\b",
-    ),
-    cue(
-        Act::Chats,
-        -2.0,
-        r"\b(thanks|thank you|do not worry|don't worry|don't know|do not know|don't think|don't understand|don't see|don't remember|don't have|do not have|can't remember|can't see|can't find|not sure|what do you think|i guess|no problem|makes sense|sounds good)\b",
-    ),
-    cue(Act::Chats, -2.0, r"^(i'?m|i am) (working|trying|getting|seeing|looking|not sure)\b"),
-    // Only here and now.
-    cue(
-        Act::Orders,
-        -1.0,
-        r"\b(this (time|one|commit|pr|task|session)|right now|for today|do not (take|do) any|don't do any|any questions|commit message)\b",
-    ),
-];
-
-/// The cues, as one automaton.
-static BUILT: LazyLock<Regex> = LazyLock::new(|| {
-    let patterns: Vec<&str> = CUES.iter().map(|cue| cue.pattern).collect();
-    crate::patterns::built(&patterns)
+/// The cues, and one automaton of their patterns.
+static CUES: LazyLock<(Vec<Cue>, Regex)> = LazyLock::new(|| {
+    let cues: Vec<Cue> = include_str!("tables/acts.txt").lines().filter_map(cue).collect();
+    let patterns: Vec<&str> = cues.iter().map(|cue| cue.pattern).collect();
+    let built = crate::patterns::built(&patterns);
+    (cues, built)
 });
+
+/// A line of the table: an act, a weight, a pattern.
+fn cue(line: &'static str) -> Option<Cue> {
+    let (act, rest) = line.trim_end().split_once(' ').filter(|(act, _)| *act != "#")?;
+    let (weight, pattern) = rest.trim_start().split_once(' ').expect("a row has three columns");
+    let act = Act::ALL.into_iter().find(|one| one.name() == act).expect("the act exists");
+    Some(Cue { act, weight: weight.parse().expect("a weight is a number"), pattern })
+}
 
 /// A sentence, and what it does.
 #[derive(Debug, Clone, PartialEq)]
@@ -372,12 +177,13 @@ pub(crate) fn weigh(sentence: &str) -> Weighed {
 }
 
 fn weigh_folded(text: &str, shouted: bool) -> Weighed {
+    let (cues, built) = &*CUES;
     let mut acts = Vec::new();
     let mut weight = 0.0;
-    let mut set = regex_automata::PatternSet::new(BUILT.pattern_len());
-    BUILT.which_overlapping_matches(&regex_automata::Input::new(text), &mut set);
+    let mut set = regex_automata::PatternSet::new(built.pattern_len());
+    built.which_overlapping_matches(&regex_automata::Input::new(text), &mut set);
     for pattern in set.iter() {
-        let cue = &CUES[pattern.as_usize()];
+        let cue = &cues[pattern.as_usize()];
         weight += cue.weight;
         if !acts.contains(&cue.act) {
             acts.push(cue.act);
