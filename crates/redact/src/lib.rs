@@ -23,7 +23,7 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use regex_automata::meta::Regex;
+use regex_automata::meta::{self, Regex};
 use regex_automata::util::syntax;
 
 pub use across::spans_across;
@@ -105,5 +105,7 @@ fn joined(mut spans: Vec<Span>) -> Vec<Span> {
 /// A pattern over bytes, whose `^` and `$` are the ends of lines.
 fn build(source: &str) -> Result<Regex, Box<regex_automata::meta::BuildError>> {
     let config = syntax::Config::new().unicode(false).utf8(false).multi_line(true);
-    Regex::builder().syntax(config).build(source).map_err(Box::new)
+    // What is tried on a few bytes near its keyword is slower to build as an automaton than to run.
+    let meta = meta::Config::new().hybrid(false);
+    Regex::builder().configure(meta).syntax(config).build(source).map_err(Box::new)
 }

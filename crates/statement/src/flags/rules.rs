@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use memchr::memmem;
-use regex_automata::meta::Regex;
+use regex_automata::meta::{self, Regex};
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
 
@@ -177,7 +177,9 @@ impl Pattern {
 /// A pattern over bytes, whose `^` and `$` are the ends of lines.
 fn build(source: &str) -> Result<Regex, Box<regex_automata::meta::BuildError>> {
     let config = syntax::Config::new().unicode(false).utf8(false).multi_line(true);
-    Regex::builder().syntax(config).build(source).map_err(Box::new)
+    // What is tried on a few bytes near its keyword is slower to build as an automaton than to run.
+    let meta = meta::Config::new().hybrid(false);
+    Regex::builder().configure(meta).syntax(config).build(source).map_err(Box::new)
 }
 
 /// Reads the table; its head says what a row means.
