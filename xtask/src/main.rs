@@ -6,6 +6,7 @@ mod attack;
 mod bench;
 mod deny;
 mod dist;
+mod extract;
 mod fuzz;
 mod harness;
 mod kill;
@@ -44,6 +45,7 @@ Break
 Measure
   bench [ARG...]     measure time and size
   recall [ARG...]    measure how well answers to questions are found
+  extract [ARG...]   measure what is kept of labelled traces
 
 Build
   dist               build the static program
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
     let done = match (verb, rest) {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
         ("recall", rest) => chore(recall::run(&repository(), rest)),
+        ("extract", rest) => chore(extract::run(&repository(), rest)),
         ("deny", rest) => chore(deny::run(&repository(), rest)),
         ("scheduled", rest) => chore(scheduled::run(rest)),
         ("dist", []) => chore(dist::run(&repository())),

@@ -231,7 +231,7 @@ pub(crate) fn announces(sentence: &str) -> bool {
     lower.ends_with([':', ';']) && WORDS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether somebody wrote with emphasis: several exclamation marks, or a word of orders in capitals.
+/// Whether somebody wrote with emphasis: several exclamation marks, or an order in capitals.
 fn shouts(sentence: &str) -> bool {
     const WORDS: [&str; 9] =
         ["USE", "NOT", "NEVER", "ALWAYS", "MUST", "DON'T", "DO", "ONLY", "STOP"];

@@ -128,7 +128,7 @@ pub const CANDIDATES_MAX: usize = 8;
 
 /// What is said again in other words counts once, as it was said last; and no session gives more
 /// than a few.
-fn settle(candidates: &mut Vec<Candidate>) {
+pub(crate) fn settle(candidates: &mut Vec<Candidate>) {
     keep_surest(candidates, COMPARED_MAX);
     let titles: Vec<Vec<String>> = candidates.iter().map(|it| content(&it.title)).collect();
     let rules: Vec<Vec<String>> = candidates.iter().map(|it| content(rule_of(it))).collect();

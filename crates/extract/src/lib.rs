@@ -23,6 +23,7 @@ mod runs;
 mod summary;
 mod tools;
 mod types;
+mod with_model;
 mod words;
 
 pub use acts::Act;
@@ -33,6 +34,7 @@ pub use extract::{CANDIDATES_MAX, extract};
 pub use people::{Explained, explain};
 pub use summary::summarise;
 pub use types::MemoryType;
+pub use with_model::{Budget, EXTRACTION_MARK, WINDOW_BYTES_MAX, extract_with};
 
 /// Raised whenever the same session may give other candidates.
 pub const EXTRACTOR_VERSION: u32 = 1;

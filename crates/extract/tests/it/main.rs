@@ -5,6 +5,7 @@
 mod people;
 mod summary;
 mod tools;
+mod with_model;
 
 use kapsa_extract::{Candidate, extract};
 use kapsa_ingest::{
