@@ -12,6 +12,7 @@ use kapsa_model::{
 use kapsa_roles::RoleSpec;
 use serde_json::Value;
 
+use crate::command_model::{COMMAND, CommandModel};
 use crate::config_file::read_text;
 use crate::error::{CliError, Result};
 use crate::services::{Variables, variable};
@@ -69,12 +70,22 @@ impl Choice<'_> {
 /// Whether a name begins with a provider.
 fn has_provider(name: &str) -> bool {
     let provider = name.split_once(':').map(|(provider, _)| provider);
-    provider.is_some_and(|known| known == SCRIPTED || Provider::named(known).is_some())
+    provider.is_some_and(|known| {
+        known == SCRIPTED || known == COMMAND || Provider::named(known).is_some()
+    })
 }
 
 /// A model by its name. A script that a file names lies below that file: what came with a download
 /// reads nothing else.
-fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
+pub(crate) fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
+    if name.split_once(':').is_some_and(|(provider, _)| provider == COMMAND) {
+        if folder.is_some() {
+            let message = format!("`{name}` would start a program that a file names");
+            return Err(CliError::user("invalid_config", message)
+                .hint("name it with --model or KAPSA_LLM, if you trust it"));
+        }
+        return Ok(Box::new(CommandModel::named(name)?));
+    }
     if let Some((SCRIPTED, path)) = name.split_once(':') {
         let path = Path::new(path);
         let is_inside =
@@ -95,7 +106,10 @@ fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
         if has_provider(name) {
             return error;
         }
-        error.hint("use anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE")
+        error.hint(
+            "use anthropic:MODEL, openai:MODEL, ollama:MODEL, \"command:PROGRAM ARGS\" or \
+             scripted:FILE",
+        )
     })
 }
 

@@ -11,6 +11,7 @@
 mod app;
 mod args;
 mod calendar;
+mod command_model;
 mod commands;
 mod completion;
 mod config_file;

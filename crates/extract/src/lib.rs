@@ -33,6 +33,7 @@ pub use candidate::{
 pub use extract::{CANDIDATES_MAX, extract};
 pub use people::{Explained, explain};
 pub use summary::summarise;
+pub use tools::LESSONS_MAX;
 pub use types::MemoryType;
 pub use with_model::{Budget, EXTRACTION_MARK, WINDOW_BYTES_MAX, extract_with};
 

@@ -234,9 +234,9 @@ pub(crate) fn sentences(text: &str) -> Vec<String> {
             ('.' | '!' | '?' | '…' | '。' | '！' | '？', None) => {
                 let next = chars.peek().map(|(_, next)| *next);
                 let ends = next.is_none_or(char::is_whitespace) || matches!(c, '。' | '！' | '？');
-                let word = text[start..=at].rsplit(char::is_whitespace).next().unwrap_or("");
+                let end = at + c.len_utf8();
+                let word = text[start..end].rsplit(char::is_whitespace).next().unwrap_or("");
                 if ends && !SHORTENED.iter().any(|short| short.eq_ignore_ascii_case(word)) {
-                    let end = at + c.len_utf8();
                     push(&text[start..end], &mut out);
                     start = end;
                 }

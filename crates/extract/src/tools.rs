@@ -26,7 +26,7 @@ pub(crate) struct Shown {
 }
 
 /// Most lessons that the tools of one session give.
-const LESSONS_MAX: usize = 3;
+pub const LESSONS_MAX: usize = 3;
 /// Failures of one session that are looked at.
 const FAILURES_MAX: usize = 256;
 /// Confidence of a failure with its cure.

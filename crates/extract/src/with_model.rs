@@ -113,14 +113,14 @@ pub async fn extract_with(
 }
 
 /// A turn as the model sees it.
-struct Shown<'a> {
+struct WindowTurn<'a> {
     turn: &'a Turn,
     text: String,
 }
 
 /// The turns of a session that a model may see, in pieces that fit into a request.
-fn windows(session: &Session) -> Vec<Vec<Shown<'_>>> {
-    let mut windows: Vec<Vec<Shown<'_>>> = Vec::new();
+fn windows(session: &Session) -> Vec<Vec<WindowTurn<'_>>> {
+    let mut windows: Vec<Vec<WindowTurn<'_>>> = Vec::new();
     let mut bytes = 0;
     for turn in session.turns.iter().filter(|turn| turn.speaker != Speaker::Injected) {
         let text = shown(turn);
@@ -129,15 +129,17 @@ fn windows(session: &Session) -> Vec<Vec<Shown<'_>>> {
         }
         let is_full = bytes + text.len() > WINDOW_BYTES_MAX;
         match windows.last_mut().filter(|_| !is_full) {
-            Some(window) => window.push(Shown { turn, text }),
+            Some(window) => window.push(WindowTurn { turn, text }),
             None => {
                 let shared = windows.last().map(|last| {
                     let from = last.len().saturating_sub(TURNS_SHARED);
-                    last[from..].iter().map(|it| Shown { turn: it.turn, text: it.text.clone() })
+                    last[from..]
+                        .iter()
+                        .map(|it| WindowTurn { turn: it.turn, text: it.text.clone() })
                 });
-                let mut next: Vec<Shown<'_>> = shared.into_iter().flatten().collect();
+                let mut next: Vec<WindowTurn<'_>> = shared.into_iter().flatten().collect();
                 bytes = next.iter().map(|shown| shown.text.len()).sum();
-                next.push(Shown { turn, text });
+                next.push(WindowTurn { turn, text });
                 windows.push(next);
             }
         }
@@ -164,7 +166,7 @@ fn shown(turn: &Turn) -> String {
     format!("{} […] {}", &text[..head], &text[tail.unwrap_or(text.len())..])
 }
 
-fn request(window: &[Shown<'_>]) -> ChatRequest {
+fn request(window: &[WindowTurn<'_>]) -> ChatRequest {
     let turns: Vec<Value> = window
         .iter()
         .enumerate()
@@ -216,7 +218,7 @@ fn speaker(turn: &Turn) -> &'static str {
 }
 
 /// The proposals of an answer that hold. A model may wrap its list in an object.
-fn proposals(answer: &Value, window: &[Shown<'_>]) -> Vec<Candidate> {
+fn proposals(answer: &Value, window: &[WindowTurn<'_>]) -> Vec<Candidate> {
     let list = answer.as_array().or_else(|| {
         let wrapped = answer.as_object()?.values().find(|value| value.is_array())?;
         wrapped.as_array()
@@ -225,12 +227,12 @@ fn proposals(answer: &Value, window: &[Shown<'_>]) -> Vec<Candidate> {
     list.iter().take(PROPOSALS_MAX).filter_map(|value| proposal(value, window)).collect()
 }
 
-fn proposal(value: &Value, window: &[Shown<'_>]) -> Option<Candidate> {
+fn proposal(value: &Value, window: &[WindowTurn<'_>]) -> Option<Candidate> {
     let text = |name: &str| value.get(name)?.as_str().map(one_paragraph);
     let kind = MemoryType::named(&text("type")?.to_lowercase())?;
     let title = text("title").filter(|title| !title.is_empty())?;
     let body = value.get("body")?.as_str()?.trim().to_owned();
-    let turns: Vec<&Shown<'_>> = value
+    let turns: Vec<&WindowTurn<'_>> = value
         .get("turns")?
         .as_array()?
         .iter()

@@ -1,7 +1,12 @@
-//! Target: any bytes as a session trace give turns within the limits and with places in the file.
+//! Target: any bytes as a session trace give turns within the limits and with places in the file,
+//! and what is extracted from them is short and says where it stands.
 
 use std::ops::ControlFlow;
 
+use kapsa_extract::{
+    BODY_CHARS_MAX, CANDIDATES_MAX, Extraction, LESSONS_MAX, SUMMARY_WORDS_MAX, TITLE_CHARS_MAX,
+    extract, summarise,
+};
 use kapsa_ingest::{
     ARGUMENT_CHARS_MAX, Place, RESULT_CHARS_MAX, Reading, Seen, Session, Speaker, TEXT_CHARS_MAX,
     Turn, TurnKind, sessions_in,
@@ -17,6 +22,7 @@ pub fn trace(data: &[u8]) {
         assert!(!session.turns.is_empty(), "a session without turns");
         assert!(session.started <= session.ended, "{:?} to {:?}", session.started, session.ended);
         session.turns.iter().for_each(|turn| check(turn, lines, data.len()));
+        check_extraction(session);
     }
     let (again, _) = read(data, &mut Seen::new());
     assert_eq!(first, again, "the same bytes give the same sessions");
@@ -24,6 +30,24 @@ pub fn trace(data: &[u8]) {
     let (replayed, _) = read(data, &mut seen);
     let turns = replayed.iter().flat_map(|session| &session.turns);
     turns.for_each(|turn| check(turn, lines, data.len()));
+}
+
+fn check_extraction(session: &Session) {
+    let Extraction { candidates } = extract(session);
+    assert!(
+        candidates.len() <= CANDIDATES_MAX + LESSONS_MAX + 1,
+        "{} candidates",
+        candidates.len()
+    );
+    for candidate in &candidates {
+        // One more for the mark of a cut.
+        assert!(candidate.title.chars().count() <= TITLE_CHARS_MAX + 1, "{candidate:?}");
+        assert!(candidate.body.chars().count() <= BODY_CHARS_MAX + 1, "{candidate:?}");
+        assert!((0.0..=1.0).contains(&candidate.confidence), "{candidate:?}");
+        assert!(!candidate.evidence.is_empty(), "{candidate:?}");
+    }
+    let words = summarise(session).text.split_whitespace().count();
+    assert!(words <= SUMMARY_WORDS_MAX, "{words} words");
 }
 
 fn read(data: &[u8], seen: &mut Seen) -> (Vec<Session>, Reading) {

@@ -52,8 +52,8 @@ pub(crate) struct OneRole {
 // Who answers, and what becomes of what is written.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Asking {
-    /// Language model: anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE [default: as
-    /// declared, else KAPSA_LLM]
+    /// Language model: anthropic:MODEL, openai:MODEL, ollama:MODEL, "command:PROGRAM ARGS" or
+    /// scripted:FILE [default: as declared, else KAPSA_LLM]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// When to embed what is written

@@ -1,6 +1,6 @@
 //! What people say.
 
-use kapsa_extract::{CANDIDATES_MAX, MemoryType, explain};
+use kapsa_extract::{BODY_CHARS_MAX, CANDIDATES_MAX, MemoryType, TITLE_CHARS_MAX, explain};
 use kapsa_ingest::{Place, Speaker};
 use serde_json::json;
 
@@ -23,6 +23,22 @@ fn what_holds_beyond_its_moment_is_kept() {
         "Please ask me before you add a dependency",
     ] {
         assert_eq!(kept_of(message).len(), 1, "{message}");
+    }
+}
+
+#[test]
+fn other_languages_have_rules_too() {
+    for (rule, order) in [
+        ("Die Migrationen dürfen nicht geändert werden.", "Schreib einen Test."),
+        ("Il faut toujours utiliser pnpm.", "Ajoute un test."),
+        ("Nunca cambies la API pública.", "Escribe una prueba."),
+        ("Não use npm, sempre pnpm.", "Crie um teste."),
+        ("Никогда не меняй файлы миграций.", "Напиши тест."),
+        ("不要修改生成的文件。", "写一个测试。"),
+        ("生成されたファイルは必ず残す。", "テストを書いて。"),
+    ] {
+        assert_eq!(kept_of(rule).len(), 1, "{rule}");
+        assert_eq!(kept_of(order), [] as [&str; 0], "{order}");
     }
 }
 
@@ -215,4 +231,46 @@ fn every_sentence_can_be_explained() {
     let all = explain(&script.0);
     let shown: Vec<_> = all.iter().map(|one| (one.sentence.as_str(), one.is_kept)).collect();
     assert_eq!(shown, [("Fix the build.", false), ("Never skip the tests.", true)]);
+}
+
+#[test]
+fn any_text_is_read() {
+    const PARTS: [&str; 24] = [
+        "must not ",
+        "。",
+        "…",
+        "ß",
+        "\u{301}",
+        "`",
+        "\"",
+        "“",
+        "\n",
+        "\n\n",
+        "> ",
+        "- ",
+        "1. ",
+        "```",
+        "option 2",
+        "@",
+        "#file:ü ",
+        "/ask ",
+        "e.g.",
+        "?",
+        "!!",
+        "\u{0}",
+        "é: ",
+        "<think>",
+    ];
+    let mut seed: u64 = 7;
+    for _ in 0..3000 {
+        let mut text = String::new();
+        for _ in 0..12 {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            text.push_str(PARTS[(seed >> 33) as usize % PARTS.len()]);
+        }
+        let script = Script::new().assistant(&text).user(&text).assistant(&text).user(&text);
+        let kept = script.kept();
+        assert!(kept.iter().all(|it| it.title.chars().count() <= TITLE_CHARS_MAX + 1), "{text:?}");
+        assert!(kept.iter().all(|it| it.body.chars().count() <= BODY_CHARS_MAX + 1), "{text:?}");
+    }
 }

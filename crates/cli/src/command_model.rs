@@ -1,0 +1,233 @@
+//! A language model that is a program: it reads a prompt on its standard input and answers on its
+//! standard output, such as `claude -p` or `codex exec -`. The agent that a person already pays
+//! for does the work, and no key is needed here.
+//!
+//! No shell is involved: the words after `command:` are the program and its arguments.
+
+use std::io::{self, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kapsa_model::{
+    BoxFuture, ChatReply, ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind,
+};
+
+/// What the name of such a model begins with.
+pub(crate) const COMMAND: &str = "command";
+/// Set for the program, so that hooks of the agent that it starts can tell.
+const MARK: &str = "KAPSA_EXTRACTION";
+
+/// How long an answer may take.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(300);
+/// How often a running program is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Longest answer, in bytes.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+/// How much of what a program complains about is shown, in bytes.
+const COMPLAINT_BYTES_MAX: usize = 400;
+
+/// A program that answers.
+pub(crate) struct CommandModel {
+    name: String,
+    program: String,
+    args: Vec<String>,
+    time_max: Duration,
+}
+
+impl CommandModel {
+    /// The model that a name such as `command:claude -p` stands for.
+    pub(crate) fn named(name: &str) -> Result<CommandModel, ModelError> {
+        let line = name.split_once(':').map_or("", |(_, line)| line);
+        let wrong = |what: &str| {
+            let hint = Some("write the program and its arguments, as in \"command:claude -p\"");
+            Err(ModelError::new(ModelErrorKind::NotConfigured, format!("`{name}` {what}"), hint))
+        };
+        let Some(mut words) = shlex::split(line) else { return wrong("has an open quote") };
+        if words.is_empty() {
+            return wrong("names no program");
+        }
+        let program = words.remove(0);
+        let time_max = ANSWER_TIME_MAX;
+        Ok(CommandModel { name: name.to_string(), program, args: words, time_max })
+    }
+
+    fn answer(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let mut child = self.start()?;
+        let mut stdin = child.stdin.take();
+        let prompt = prompt(request);
+        // A program may answer before it has read everything.
+        let writing = thread::spawn(move || match stdin.as_mut() {
+            Some(stdin) => stdin.write_all(prompt.as_bytes()),
+            None => Ok(()),
+        });
+        let answer = reading(child.stdout.take(), ANSWER_BYTES_MAX);
+        let complaint = reading(child.stderr.take(), ANSWER_BYTES_MAX);
+        let status = self.wait(&mut child)?;
+        let joined = |thread: thread::JoinHandle<io::Result<Vec<u8>>>| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Ok(Vec::new()))
+                .map_err(|error| self.unavailable(&error))
+        };
+        let (answer, complaint) = (joined(answer)?, joined(complaint)?);
+        // May be dropped: a program that ends without reading its input has answered all the same.
+        let _ = writing.join();
+        if !status {
+            let said = String::from_utf8_lossy(&complaint);
+            let from = said.len().saturating_sub(COMPLAINT_BYTES_MAX);
+            let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(0);
+            let said = kapsa_redact::redact(said[from..].trim()).text.into_owned();
+            let message = format!("`{}` failed: {}", self.program, said.replace('\n', " "));
+            return Err(ModelError::new(ModelErrorKind::Unavailable, message, None));
+        }
+        if answer.len() > ANSWER_BYTES_MAX {
+            let message = format!("`{}` answered with more than 4 MiB", self.program);
+            return Err(ModelError::new(ModelErrorKind::BadReply, message, None));
+        }
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        Ok(ChatReply { model: self.name.clone(), ..ChatReply::text(text) })
+    }
+
+    fn start(&self) -> Result<Child, ModelError> {
+        Command::new(&self.program)
+            .args(&self.args)
+            .env(MARK, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                let message = format!("failed to start `{}`: {error}", self.program);
+                let hint = Some("install it, or name another model");
+                ModelError::new(ModelErrorKind::NotConfigured, message, hint)
+            })
+    }
+
+    /// Waits for the end of the program; says whether it succeeded.
+    fn wait(&self, child: &mut Child) -> Result<bool, ModelError> {
+        let begun = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok(status.success()),
+                Ok(None) if begun.elapsed() < self.time_max => thread::sleep(LOOK_EVERY),
+                Ok(None) => {
+                    stop(child);
+                    let seconds = self.time_max.as_secs();
+                    let message = format!("`{}` gave no answer in {seconds} s", self.program);
+                    return Err(ModelError::new(ModelErrorKind::Timeout, message, None));
+                }
+                Err(error) => return Err(self.unavailable(&error)),
+            }
+        }
+    }
+
+    fn unavailable(&self, error: &io::Error) -> ModelError {
+        let message = format!("failed to read from `{}`: {error}", self.program);
+        ModelError::new(ModelErrorKind::Unavailable, message, None)
+    }
+}
+
+impl LanguageModel for CommandModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move { self.answer(request) })
+    }
+}
+
+/// Ends a program that takes too long.
+fn stop(child: &mut Child) {
+    // May be dropped: it has ended by itself in the meantime.
+    let _ = child.kill();
+    // May be dropped: there is nothing left to wait for.
+    let _ = child.wait();
+}
+
+/// Reads all that comes, and keeps one byte more than the limit at most: a program that writes on
+/// is not held up.
+fn reading(
+    source: Option<impl Read + Send + 'static>,
+    bytes_max: usize,
+) -> thread::JoinHandle<io::Result<Vec<u8>>> {
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        let Some(mut source) = source else { return Ok(kept) };
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            let read = source.read(&mut piece)?;
+            if read == 0 {
+                return Ok(kept);
+            }
+            let room = (bytes_max + 1).saturating_sub(kept.len()).min(read);
+            kept.extend_from_slice(&piece[..room]);
+        }
+    })
+}
+
+/// The conversation as one text.
+fn prompt(request: &ChatRequest) -> String {
+    let mut text = request.system.clone();
+    for message in &request.messages {
+        let said = match message {
+            Message::User(text) | Message::Assistant { text, .. } => text,
+            Message::ToolResult { content, .. } => content,
+        };
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(said);
+    }
+    text
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use kapsa_model::block_on;
+
+    use super::*;
+
+    fn ask(name: &str) -> Result<ChatReply, ModelError> {
+        let request = ChatRequest {
+            system: "Repeat.".to_string(),
+            messages: vec![Message::User("\"quoted\" $HOME; `id`".to_string())],
+            ..ChatRequest::default()
+        };
+        let mut model = CommandModel::named(name).unwrap();
+        model.time_max = Duration::from_millis(1500);
+        block_on(model.complete(&request))
+    }
+
+    #[test]
+    fn the_prompt_goes_in_and_the_answer_comes_out_untouched() {
+        let reply = ask("command:cat").unwrap();
+        assert_eq!(reply.text, "Repeat.\n\n\"quoted\" $HOME; `id`");
+    }
+
+    #[test]
+    fn a_program_that_does_not_read_answers_all_the_same() {
+        assert_eq!(ask("command:echo '[]'").unwrap().text, "[]\n");
+    }
+
+    #[test]
+    fn what_goes_wrong_is_named() {
+        let kind = |name: &str| ask(name).unwrap_err().kind;
+        assert_eq!(kind("command:no-such-program-here"), ModelErrorKind::NotConfigured);
+        assert_eq!(kind("command:false"), ModelErrorKind::Unavailable);
+        assert_eq!(kind("command:sleep 30"), ModelErrorKind::Timeout);
+        assert!(CommandModel::named("command:").is_err());
+        assert!(CommandModel::named("command:a 'b").is_err());
+    }
+
+    #[test]
+    fn an_endless_answer_is_refused() {
+        let error = ask("command:head -c 5000000 /dev/zero").unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::BadReply);
+    }
+}
