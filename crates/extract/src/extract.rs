@@ -124,7 +124,7 @@ fn take_back(candidates: &mut [Candidate], before: Option<&Message<'_>>) {
 /// Most candidates of one session that are compared with each other.
 const COMPARED_MAX: usize = 256;
 /// Most candidates that one session gives: those that are surest.
-pub const CANDIDATES_MAX: usize = 8;
+pub const CANDIDATES_MAX: usize = 12;
 
 /// What is said again in other words counts once, as it was said last; and no session gives more
 /// than a few.

@@ -178,7 +178,8 @@ fn kind_of(line: &str) -> Line {
     {
         return Line::Pasted;
     }
-    let all = trimmed.chars().count();
+    // Emphasis is not code.
+    let all = trimmed.chars().filter(|c| !matches!(c, '!' | '?' | '.' | ',' | '"' | '\'')).count();
     let letters = trimmed.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
     // Code in backticks is quoted on purpose.
     let quoted = trimmed.split('`').skip(1).step_by(2).map(|code| code.chars().count() + 2);

@@ -12,6 +12,8 @@ fn what_holds_beyond_its_moment_is_kept() {
         "The invoices must be numbered without gaps.",
         "Never write below generated/.",
         "don't touch the migrations folder",
+        "do not shorten the code in your answers",
+        "USE \"uv pip\"!!!",
         "Use pnpm, not npm.",
         "please keep the old endpoint, clients in the field call it",
         "let's go with sqlite rather than postgres",
@@ -216,8 +218,8 @@ fn secrets_are_gone_before_anything_is_a_candidate() {
 #[test]
 fn one_session_gives_only_its_surest() {
     let mut script = Script::new();
-    for name in ["alpha", "bravo", "carol", "delta", "echo", "foxtrot", "golf", "hotel", "india"] {
-        script = script.user(&format!("{name} must stay"));
+    for name in 'a'..='p' {
+        script = script.user(&format!("{name}{name}{name} must stay"));
     }
     script = script.user("NEVER touch juliet, it must stay as it is!!");
     let titles = script.titles();
