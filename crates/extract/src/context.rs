@@ -71,7 +71,7 @@ fn reply_sentences(message: &Message<'_>) -> Vec<String> {
 }
 
 /// A text without what a model thought aloud.
-fn without_thoughts(text: &str) -> String {
+pub(crate) fn without_thoughts(text: &str) -> String {
     match (text.find("<think>"), text.find("</think>")) {
         (Some(start), Some(end)) if start < end => {
             format!("{}{}", &text[..start], &text[end + "</think>".len()..])

@@ -7,9 +7,11 @@ use kapsa_redact::redact;
 
 use crate::acts::{Act, Weighed};
 use crate::candidate::{BODY_CHARS_MAX, Candidate, Extraction, TITLE_CHARS_MAX};
+use crate::concessions::{conceded, pasted_error, renamed};
 use crate::context::{answer, option, reply};
 use crate::people::{Message, Said, messages};
-use crate::tools::{self, Shown};
+use crate::runs::work;
+use crate::tools::{self, LESSONS_MAX, Shown};
 use crate::types::MemoryType;
 use crate::words::{content, shared};
 
@@ -32,7 +34,9 @@ pub fn extract(session: &Session) -> Extraction {
         return Extraction::default();
     }
     let messages = messages(session);
+    let work = work(session);
     let mut candidates = Vec::new();
+    let mut taught = tools::lessons(session, &work);
     for (at, message) in messages.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| &messages[before]);
         if message.is_machines() {
@@ -53,6 +57,8 @@ pub fn extract(session: &Session) -> Extraction {
             join(&mut candidates, before, &found);
         }
         candidates.extend(found);
+        candidates.extend(conceded(message).iter().map(shown));
+        taught.extend(pasted_error(&messages, at));
     }
     settle(&mut candidates);
     if let [only] = candidates.as_slice()
@@ -60,10 +66,12 @@ pub fn extract(session: &Session) -> Extraction {
     {
         candidates.clear();
     }
-    candidates.extend(tools::lessons(session).iter().map(shown));
+    taught.extend(renamed(session, &work));
+    taught.truncate(LESSONS_MAX);
+    candidates.extend(taught.iter().map(shown));
     // What a session only ran is no reason to keep anything of it.
     if !candidates.is_empty() {
-        candidates.extend(tools::checks(session).iter().map(shown));
+        candidates.extend(tools::checks(&work).iter().map(shown));
     }
     Extraction { candidates }
 }
@@ -80,7 +88,7 @@ fn shown(shown: &Shown) -> Candidate {
         title: redacted(&shown.title, TITLE_CHARS_MAX),
         body: redacted(&shown.body, BODY_CHARS_MAX),
         confidence: shown.confidence,
-        said_by: Speaker::Tool,
+        said_by: shown.said_by,
         evidence: shown.evidence.clone(),
         at: None,
         tags: Vec::new(),

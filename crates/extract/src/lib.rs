@@ -14,6 +14,7 @@
 
 mod acts;
 mod candidate;
+mod concessions;
 mod context;
 mod extract;
 mod patterns;

@@ -12,7 +12,7 @@ use regex_automata::meta::Regex;
 
 use crate::patterns::built;
 use crate::prose::sentences;
-use crate::runs::{Run, Work, work};
+use crate::runs::{Run, Work};
 use crate::types::MemoryType;
 use crate::words::{content, shared};
 
@@ -23,6 +23,7 @@ pub(crate) struct Shown {
     pub(crate) body: String,
     pub(crate) confidence: f64,
     pub(crate) evidence: Vec<Place>,
+    pub(crate) said_by: Speaker,
 }
 
 /// Most lessons that the tools of one session give.
@@ -44,14 +45,15 @@ const OUTPUT_LINES_MAX: usize = 200;
 /// Runs of a check from which on it is the check of the project.
 const CHECKED_MIN: usize = 2;
 
+/// Longest line of commands that is looked at for checks, in bytes.
+const CHECKED_BYTES_MAX: usize = 2000;
 /// Longest command that is a check, in bytes.
 const CHECK_BYTES_MAX: usize = 80;
 /// Checks that are named.
 const CHECKS_MAX: usize = 4;
 
 /// What the tools of a session showed.
-pub(crate) fn lessons(session: &Session) -> Vec<Shown> {
-    let work = work(session);
+pub(crate) fn lessons(session: &Session, work: &Work<'_>) -> Vec<Shown> {
     let mut lessons: Vec<Shown> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     let failures = work
@@ -71,7 +73,7 @@ pub(crate) fn lessons(session: &Session) -> Vec<Shown> {
         }
         let lesson = match is_blocked(&error) {
             true => Some(blocked(failed, &error)),
-            false => cured(session, &work, at, &error),
+            false => cured(session, work, at, &error),
         };
         if let Some(lesson) = lesson {
             seen.extend([stem, error]);
@@ -100,6 +102,7 @@ fn blocked(failed: &Run<'_>, error: &str) -> Shown {
         body: format!("`{command}` is not allowed to run: {error}"),
         confidence: CONFIDENCE_BLOCKED,
         evidence: vec![failed.place],
+        said_by: Speaker::Tool,
     }
 }
 
@@ -143,6 +146,7 @@ fn cured(session: &Session, work: &Work<'_>, at: usize, error: &str) -> Option<S
         body,
         confidence: CONFIDENCE_CURED,
         evidence: vec![failed.place, passed.place],
+        said_by: Speaker::Tool,
     })
 }
 
@@ -182,6 +186,11 @@ static CAUSE: LazyLock<Regex> = LazyLock::new(|| {
     ])
 });
 
+/// Whether a sentence says why something failed.
+pub(crate) fn is_cause(sentence: &str) -> bool {
+    CAUSE.is_match(sentence)
+}
+
 /// The sentence of the assistant that explains an error, between it and its cure.
 fn cause(session: &Session, from: usize, to: usize, error: &str) -> Option<String> {
     let about = content(error);
@@ -210,7 +219,7 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The line of an output that says what went wrong.
-fn error_line(output: &str) -> Option<String> {
+pub(crate) fn error_line(output: &str) -> Option<String> {
     let lines = output.lines().take(OUTPUT_LINES_MAX);
     let line = lines
         .map(str::trim)
@@ -234,19 +243,13 @@ struct Checked {
 }
 
 /// The commands that checked the work again and again, and passed in the end.
-pub(crate) fn checks(session: &Session) -> Option<Shown> {
-    static CHECK: LazyLock<Regex> = LazyLock::new(|| {
-        built(&[
-            r"(?i)\b(test|tests|lint|fmt|format|check|check-types|typecheck|tsc|clippy|vet|ruff|mypy|pytest|vitest|jest|eslint|verify)\b",
-        ])
-    });
-    let work = work(session);
+pub(crate) fn checks(work: &Work<'_>) -> Option<Shown> {
     if work.edits.is_empty() {
         return None;
     }
     let mut by_command: HashMap<&str, Checked> = HashMap::new();
     let mut order: Vec<&str> = Vec::new();
-    for run in work.runs.iter().filter(|run| CHECK.is_match(&run.command)) {
+    for run in work.runs.iter().filter(|run| run.command.len() <= CHECKED_BYTES_MAX) {
         for part in parts(&run.command) {
             let checked = by_command.entry(part).or_insert_with(|| {
                 order.push(part);
@@ -262,8 +265,7 @@ pub(crate) fn checks(session: &Session) -> Option<Shown> {
         checked.passed
             && checked.runs >= CHECKED_MIN
             && part.len() <= CHECK_BYTES_MAX
-            && CHECK
-                .is_match(part.split_whitespace().take(3).collect::<Vec<_>>().join(" ").as_str())
+            && says_check(part)
     };
     let mut found: Vec<(&str, Place)> = order
         .into_iter()
@@ -282,7 +284,52 @@ pub(crate) fn checks(session: &Session) -> Option<Shown> {
         body: format!("Check the work with {list}: run after changes, and passed."),
         confidence: CONFIDENCE_CHECKS,
         evidence: found.iter().map(|(_, place)| *place).collect(),
+        said_by: Speaker::Tool,
     })
+}
+
+/// Programs and tasks that check.
+const CHECKS: [&str; 24] = [
+    "test",
+    "tests",
+    "lint",
+    "fmt",
+    "format",
+    "check",
+    "check-types",
+    "typecheck",
+    "type-check",
+    "tsc",
+    "clippy",
+    "vet",
+    "ruff",
+    "mypy",
+    "pyright",
+    "pytest",
+    "vitest",
+    "jest",
+    "eslint",
+    "prettier",
+    "verify",
+    "validate",
+    "rspec",
+    "phpunit",
+];
+/// Programs whose arguments are files, whatever those are called.
+const NO_CHECKS: [&str; 18] = [
+    "rm", "mv", "cp", "cat", "ls", "cd", "echo", "grep", "rg", "find", "sed", "awk", "head",
+    "tail", "mkdir", "touch", "git", "curl",
+];
+
+/// Whether a command names a check in its first words: `npm run test:unit`, `go test ./...`.
+fn says_check(command: &str) -> bool {
+    let mut words = command.split_whitespace().take(3).peekable();
+    let is_other = words.peek().is_some_and(|program| NO_CHECKS.contains(program));
+    let is_check = |word: &str| {
+        let task = word.split(':').next().unwrap_or(word);
+        CHECKS.contains(&task.to_lowercase().as_str())
+    };
+    !is_other && words.any(is_check)
 }
 
 /// The commands that one line runs one after the other, without what their output goes through.

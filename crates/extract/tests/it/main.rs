@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod concessions;
 mod people;
 mod summary;
 mod tools;
