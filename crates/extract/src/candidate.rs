@@ -36,7 +36,7 @@ pub struct Candidate {
 /// What a session leaves behind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extraction {
-    /// In the order in which they were said.
+    /// What was said, in its order, then what tools showed, and what was taken back, marked.
     pub candidates: Vec<Candidate>,
 }
 

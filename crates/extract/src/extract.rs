@@ -61,16 +61,15 @@ pub fn extract(session: &Session) -> Extraction {
         taught.extend(pasted_error(&messages, at));
     }
     settle(&mut candidates);
-    if let [only] = candidates.as_slice()
-        && is_wish(only)
-    {
-        candidates.clear();
+    let is_live = |candidate: &&Candidate| !candidate.reversed;
+    if candidates.iter().filter(is_live).count() == 1 {
+        candidates.retain(|candidate| candidate.reversed || !is_wish(candidate));
     }
     taught.extend(renamed(session, &work));
     taught.truncate(LESSONS_MAX);
     candidates.extend(taught.iter().map(shown));
     // What a session only ran is no reason to keep anything of it.
-    if !candidates.is_empty() {
+    if candidates.iter().any(|candidate| !candidate.reversed) {
         candidates.extend(tools::checks(&work).iter().map(shown));
     }
     Extraction { candidates }
@@ -136,26 +135,43 @@ pub const CANDIDATES_MAX: usize = 12;
 
 /// What is said again in other words counts once, as it was said last; and no session gives more
 /// than a few.
+///
+/// What was taken back stays, marked, for whoever took it over when the session was shorter.
 pub(crate) fn settle(candidates: &mut Vec<Candidate>) {
-    keep_surest(candidates, COMPARED_MAX);
+    let (mut live, mut reversed): (Vec<_>, Vec<_>) =
+        std::mem::take(candidates).into_iter().partition(|candidate| !candidate.reversed);
+    keep_surest(&mut live, COMPARED_MAX);
+    restate(&mut live);
+    keep_surest(&mut live, CANDIDATES_MAX);
+    keep_surest(&mut reversed, CANDIDATES_MAX);
+    live.append(&mut reversed);
+    *candidates = live;
+}
+
+/// Leaves of what is said several times what was said last, with the evidence of all.
+fn restate(candidates: &mut Vec<Candidate>) {
     let titles: Vec<Vec<String>> = candidates.iter().map(|it| content(&it.title)).collect();
     let rules: Vec<Vec<String>> = candidates.iter().map(|it| content(rule_of(it))).collect();
+    let mut restated = vec![false; candidates.len()];
     for later in 1..candidates.len() {
         let (earlier, rest) = candidates.split_at_mut(later);
-        for (at, other) in earlier.iter_mut().enumerate().filter(|(_, other)| !other.reversed) {
+        for (at, other) in earlier.iter().enumerate() {
             let least = titles[at].len().min(titles[later].len());
             let is_alike = least > 0 && shared(&titles[at], &titles[later]) * 3 >= least * 2;
             let all = titles[at].len();
             let is_part = all > 1 && shared(&titles[at], &rules[later]) * 3 >= all * 2;
-            if is_alike || is_part {
-                other.reversed = true;
+            if !restated[at] && (is_alike || is_part) {
+                restated[at] = true;
                 rest[0].evidence.splice(0..0, other.evidence.iter().copied());
                 rest[0].evidence.dedup();
             }
         }
     }
-    candidates.retain(|candidate| !candidate.reversed);
-    keep_surest(candidates, CANDIDATES_MAX);
+    let mut at = 0;
+    candidates.retain(|_| {
+        at += 1;
+        !restated[at - 1]
+    });
 }
 
 /// What a candidate states, without what stands around it.

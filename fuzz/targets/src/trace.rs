@@ -35,7 +35,7 @@ pub fn trace(data: &[u8]) {
 fn check_extraction(session: &Session) {
     let Extraction { candidates } = extract(session);
     assert!(
-        candidates.len() <= CANDIDATES_MAX + LESSONS_MAX + 1,
+        candidates.len() <= 2 * CANDIDATES_MAX + LESSONS_MAX + 1,
         "{} candidates",
         candidates.len()
     );

@@ -85,7 +85,8 @@ impl Script {
     }
 
     fn kept(&self) -> Vec<Candidate> {
-        extract(&self.0).candidates
+        let all = extract(&self.0).candidates;
+        all.into_iter().filter(|candidate| !candidate.reversed).collect()
     }
 
     fn titles(&self) -> Vec<String> {

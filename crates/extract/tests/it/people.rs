@@ -1,6 +1,8 @@
 //! What people say.
 
-use kapsa_extract::{BODY_CHARS_MAX, CANDIDATES_MAX, MemoryType, TITLE_CHARS_MAX, explain};
+use kapsa_extract::{
+    BODY_CHARS_MAX, CANDIDATES_MAX, MemoryType, TITLE_CHARS_MAX, explain, extract,
+};
 use kapsa_ingest::{Place, Speaker};
 use serde_json::json;
 
@@ -170,6 +172,12 @@ fn what_is_taken_back_is_not_kept() {
         .user("Use the REST API instead of the queue.")
         .user("never mind, stick with the queue, it must survive restarts");
     assert_eq!(script.titles(), ["never mind, stick with the queue, it must survive restarts"]);
+    let marked: Vec<String> = extract(&script.0)
+        .candidates
+        .into_iter()
+        .filter_map(|candidate| candidate.reversed.then_some(candidate.title))
+        .collect();
+    assert_eq!(marked, ["Use the REST API instead of the queue."]);
 }
 
 #[test]
