@@ -102,6 +102,10 @@ impl FactStore for CapsuleFactStore {
         self.location.principal()
     }
 
+    fn may_change(&self, fact: &Fact) -> bool {
+        self.location.may_change(fact)
+    }
+
     fn store(&self, fact: &Fact) -> Result<()> {
         self.store_many(std::slice::from_ref(fact))
     }

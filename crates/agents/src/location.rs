@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use kapsa_memory::access::ClearanceProfile;
+use kapsa_memory::access::{Classified, ClearanceProfile};
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{
     AsOf, Batch, CapsuleError, Error, Micros, NewRecord, Provenance, RawView, Reader, Result,
@@ -117,6 +117,11 @@ impl StoreLocation {
     pub(crate) fn principal(&self) -> String {
         let acting = self.principal.as_ref().map(|profile| profile.principal.clone());
         acting.unwrap_or_else(|| self.options.provenance.principal.clone())
+    }
+
+    /// Whether whoever writes here may change something that is there.
+    pub(crate) fn may_change(&self, thing: &impl Classified) -> bool {
+        self.principal.as_ref().is_none_or(|profile| profile.may_change(thing))
     }
 
     /// What the branch holds now, or held then; none when there is no capsule yet.

@@ -76,6 +76,12 @@ pub trait FactStore: Send + Sync {
         String::new()
     }
 
+    /// Whether whoever stores may change this fact. Marks on one that may only be read are left
+    /// out: see [`WorkspaceMemory::remember`](super::WorkspaceMemory::remember).
+    fn may_change(&self, _fact: &Fact) -> bool {
+        true
+    }
+
     /// Stores a fact; one with the same id is replaced.
     ///
     /// # Errors

@@ -150,6 +150,8 @@ impl WorkspaceMemory {
     /// A fact with an id that is taken replaces that one and is compared with the others: see
     /// [`FactStore::near`]. Two processes that add the same at the same time may both store it.
     ///
+    /// What whoever adds it may not change is not compared with it, and keeps its marks.
+    ///
     /// # Errors
     /// What the store says.
     pub fn remember(&self, fact: Fact) -> Result<Remembered> {
@@ -169,6 +171,7 @@ impl WorkspaceMemory {
                 known.extend(self.facts.get(id)?);
             }
         }
+        known.retain(|other| self.facts.may_change(other));
         let vocabulary = self.facts.vocabulary(&fact)?;
         let each = self.preset.compare_each(&fact, &known, &vocabulary);
         let comparison = strongest(&each);
@@ -240,6 +243,7 @@ impl WorkspaceMemory {
         let others = std::mem::take(&mut old.contested_with);
         let mut all = without(self, &others, std::slice::from_ref(&old.id))?;
         new.contested_with = all.iter().map(|other| other.id.clone()).collect();
+        all.retain(|other| self.facts.may_change(other));
         all.iter_mut().for_each(|other| other.contested_with.push(new.id.clone()));
         supersede(&mut old, &new, self.clock.now());
         all.extend([old, new.clone()]);
@@ -305,7 +309,9 @@ impl WorkspaceMemory {
                 let besides = std::mem::take(&mut other.contested_with);
                 let besides: Vec<String> =
                     besides.into_iter().filter(|id| !with.contains(id)).collect();
-                changed.extend(without(self, &besides, &gone)?);
+                let mut besides = without(self, &besides, &gone)?;
+                besides.retain(|other| self.facts.may_change(other));
+                changed.extend(besides);
                 supersede(&mut other, &fact, now);
                 fact.supersedes.get_or_insert_with(|| other.id.clone());
             }

@@ -38,8 +38,8 @@ pub(super) const ALLOWED: [&Allowed; 5] = [
     },
     &Allowed {
         name: "hidden side",
-        reason: "docs/access.md: whoever changes what counts under a name changes all of it, and is \
-                 refused where a side of a conflict is hidden",
+        reason: "docs/access.md: whoever ends what counts under a name ends all of it, and is refused \
+                 where a side of a conflict is hidden",
         explains: is_hidden_side,
     },
     &Allowed {
@@ -95,22 +95,13 @@ fn is_taken_name(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
         })
 }
 
-/// Somebody changes the fact that has a hidden side, and is refused in the capsules where it has.
+/// Somebody forgets the fact that has a hidden side, and is refused in the capsules where it has.
 fn is_hidden_side(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
-    const CHANGING: [&str; 8] = [
-        "put",
-        "forget",
-        "fact add",
-        "fact supersede",
-        "fact contest",
-        "fact resolve",
-        "fs write",
-        "shell",
-    ];
+    const ENDING: [&str; 2] = ["forget", "shell"];
     let is_it = |word: OsString| ["c", "fact/c"].iter().any(|name| word == *name);
     let names_it = attempt.words(Side::Without).any(is_it)
         || String::from_utf8_lossy(&attempt.input).contains("fact/c");
-    CHANGING.contains(&attempt.row.verb)
+    ENDING.contains(&attempt.row.verb)
         && names_it
         && (attempt.row.verb == "shell" || answers[..2].iter().all(Reply::is_denied))
 }

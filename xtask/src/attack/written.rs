@@ -28,7 +28,8 @@ struct Known {
 
 /// What is in a capsule before an attempt, by branch and name.
 pub(super) struct Before {
-    records: HashMap<(String, String), Known>,
+    /// Several under one name contest each other.
+    records: HashMap<(String, String), Vec<Known>>,
     listings: Vec<(String, Vec<Value>)>,
 }
 
@@ -70,12 +71,14 @@ impl Before {
         if branches.len() < 3 {
             return Err(format!("the owner sees {} branches only", branches.len()));
         }
-        let (mut listings, mut known) = (Vec::new(), HashMap::new());
+        let mut known: HashMap<(String, String), Vec<Known>> = HashMap::new();
+        let mut listings = Vec::new();
         for branch in branches {
             let listed = listing(program, folder, &branch)?;
             for record in &listed {
                 let there = Known { place: place(record), agent: text(record, "agent").to_owned() };
-                known.insert((branch.clone(), short(text(record, "uri")).to_owned()), there);
+                let name = (branch.clone(), short(text(record, "uri")).to_owned());
+                known.entry(name).or_default().push(there);
             }
             listings.push((branch, listed));
         }
@@ -110,13 +113,17 @@ impl Before {
             let is_own = text(record, "principal") == principal.name;
             return (!is_own).then_some("what waits in the name of somebody else");
         }
-        let there = self.records.get(&(text(record, "branch").to_owned(), uri.to_owned()));
+        let under = |name: String| {
+            let there = self.records.get(&(text(record, "branch").to_owned(), name));
+            let may_read = |known: &&Known| principal.may_read(&known.place);
+            there.into_iter().flatten().partition::<Vec<&Known>, _>(may_read)
+        };
         if let Some(fact) = uri.strip_prefix("access/") {
-            let fact =
-                self.records.get(&(text(record, "branch").to_owned(), format!("fact/{fact}")));
-            let is_hidden = fact.is_some_and(|fact| !principal.may_read(&fact.place));
+            let (known, hidden) = under(format!("fact/{fact}"));
+            let is_hidden = known.is_empty() && !hidden.is_empty();
             return is_hidden.then_some("a count of a hidden fact");
         }
+        let (known, hidden) = under(uri.to_owned());
         let first = uri.split('/').next().unwrap_or_default();
         if OWNERS.contains(&first) || OWNERS_KINDS.contains(&kind) {
             return Some("the owner's name or kind");
@@ -130,22 +137,24 @@ impl Before {
         }
         if !agent.is_empty()
             && agent != principal.name
-            && there.is_none_or(|there| there.agent != agent)
+            && known.iter().all(|there| there.agent != agent)
         {
             return Some("the name of another agent");
         }
         let new = place(record);
         let is_end = record["tombstone"] == Value::Bool(true);
-        match there {
-            Some(there) if !principal.may_write(&there.place) => {
-                Some("a record that it may only read, or not even that")
-            }
-            Some(there) if !is_end && new.level < there.place.level => Some("a lower level"),
-            _ if !is_end && !principal.may_write(&new) => {
-                Some("a place that it is not cleared for")
-            }
-            _ => None,
+        // What is hidden stays beside what takes the place of the rest, and does not end with it.
+        let is_of_others = !hidden.is_empty() && (known.is_empty() || is_end);
+        if is_of_others || known.iter().any(|there| !principal.may_write(&there.place)) {
+            return Some("a record that it may only read, or not even that");
         }
+        if is_end {
+            return None;
+        }
+        if known.iter().any(|there| new.level < there.place.level) {
+            return Some("a lower level");
+        }
+        (!principal.may_write(&new)).then_some("a place that it is not cleared for")
     }
 
     /// What the owner no longer sees as it was, on any branch, although this principal may not

@@ -655,6 +655,37 @@ fn repetition_by_one_principal_counts_once() {
     assert_eq!(get(&of("ana"), "f0").evidence_count, 2);
 }
 
+/// A fact that may only be read loses a mark on it to nobody who changes another one, and hinders
+/// nobody from doing so.
+#[test]
+fn marks_on_what_may_only_be_read_are_left_as_they_are() {
+    let f = Fixture::new();
+    let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
+    let owner = WorkspaceMemory::in_capsule(location.clone(), clock);
+    contested(&owner);
+    let of_ops = Fact { domain: "ops".into(), ..get(&owner, "f2") };
+    owner.store_fact(&of_ops).expect("stored");
+    let profile = ClearanceProfile::new("ana").with("", Classification::Confidential);
+    let ana = WorkspaceMemory::in_capsule(location.as_principal(profile), clock);
+
+    let again =
+        Fact { content: "The port is 5437".into(), source: "ana".into(), ..get(&ana, "f1") };
+    ana.remember(again).expect("revised");
+    let new = ana.supersede("f3", fact("f4", "The port is 5436")).expect("superseded");
+    assert_eq!(get(&owner, "f3").superseded_by.as_deref(), Some("f4"));
+    assert!(new.contested_with.contains(&"f2".to_string()), "{new:?}");
+    assert_eq!(get(&owner, "f2").contested_with, of_ops.contested_with, "nothing was written");
+
+    for refused in [
+        ana.supersede("f2", fact("f5", "x")).map(drop),
+        ana.resolve("f4", Resolution::Holds).map(drop),
+        ana.resolve("f4", Resolution::AllHold).map(drop),
+    ] {
+        assert!(matches!(refused, Err(Error::AccessDenied { .. })), "{refused:?}");
+    }
+    assert_eq!(get(&owner, "f2").superseded_by, None);
+}
+
 /// What a store cannot decide alone is kept as it was brought, and nothing follows from it yet.
 #[test]
 fn a_fact_that_waits_changes_nothing_until_it_is_let_in() {

@@ -292,6 +292,56 @@ fn a_hidden_side_of_a_conflict_is_hidden_alike() {
     assert!(tree.contains("open side") && !tree.contains("secret"), "{tree}");
 }
 
+/// Whoever says again what a fact with a hidden side says, or revises it, is answered as if there
+/// were no such side, and that is still there for the owner.
+#[test]
+fn a_hidden_side_of_a_fact_changes_no_answer() {
+    let fact = ["put", "--kind", "fact", "--uri", "fact/c", "--text"];
+    let capsule = |is_hidden: bool| {
+        let sandbox = capsule();
+        sandbox.ok(&[&fact[..], &["base"]].concat());
+        sandbox.ok(&["branch", "create", "try"]);
+        sandbox.ok(&[&fact[..], &["the open side of the ferry"]].concat());
+        if is_hidden {
+            let secret = ["secret side", "--classification", "restricted", "--branch", "try"];
+            sandbox.ok(&[&fact[..], &secret, &["--named", "board"]].concat());
+            sandbox.ok(&["merge", "--from", "try", "--contested"]);
+        }
+        sandbox
+    };
+    let (hidden, without) = (capsule(true), capsule(false));
+    for call in [
+        &["fact", "add", "ferry and ferry of ferry"][..],
+        &["fact", "add", "the open side of the ferry", "--tag", "again"],
+        &["fact", "get", "c"],
+        &["fact", "add", "another side of the ferry", "--id", "c"],
+        &[&fact[..], &["a third side"]].concat(),
+        &["fact", "supersede", "c", "the last side of the ferry", "--id", "d"],
+        &["fact", "list", "--all"],
+    ] {
+        let told = |sandbox: &Sandbox| {
+            let mut told = sandbox.json(&[call, &["--as", "gen"]].concat());
+            without_moments(&mut told);
+            told
+        };
+        assert_eq!(told(&hidden), told(&without), "{call:?}");
+    }
+    let records = hidden.json(&["timeline", "--kind", "fact"]);
+    assert!(texts(&records, "records").contains(&"secret side".to_string()), "{records}");
+}
+
+/// Leaves out what differs between two calls of the same.
+fn without_moments(told: &mut Value) {
+    match told {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.ends_with("_at") && name != "sequence");
+            fields.values_mut().for_each(without_moments);
+        }
+        Value::Array(all) => all.iter_mut().for_each(without_moments),
+        _ => {}
+    }
+}
+
 const ROLES: &str = r#"
 [role.rev]
 soul = "You sell."

@@ -147,6 +147,18 @@ impl ClearanceProfile {
         let cleared = self.domains.get(domain).is_some_and(|clearance| *clearance >= level);
         cleared && (level != Classification::Restricted || named.contains(&self.principal))
     }
+
+    /// Whether something of this level, domain and names may be written or changed: what everybody
+    /// may read only by those who are cleared for its domain.
+    #[must_use]
+    pub fn may_change(&self, thing: &impl Classified) -> bool {
+        self.may_write(thing.domain(), thing.classification(), thing.named())
+    }
+
+    /// As [`ClearanceProfile::may_change`], by its parts.
+    pub(crate) fn may_write(&self, domain: &str, level: Classification, named: &[String]) -> bool {
+        self.allows(domain, level.max(Classification::Internal), named)
+    }
 }
 
 impl Classified for Record {

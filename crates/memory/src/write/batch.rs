@@ -80,9 +80,9 @@ impl Transaction<'_> {
             return Ok(None);
         }
         if let Some(uri) = &record.uri
-            && let Some(there) = self.writer.view()?.visible(uri)?
+            && let Some(there) = self.known_under(uri)?.pop()
         {
-            let known = self.screened(&there.record.as_new(), &envelope)?;
+            let known = self.screened(&there.as_new(), &envelope)?;
             if reasons.iter().all(|reason| known.contains(reason)) {
                 return Ok(None);
             }
@@ -96,13 +96,12 @@ impl Transaction<'_> {
         let mut envelope = self.writer.envelope_of(&record);
         let is_owners = envelope.provenance.trust == Trust::Owner;
         if let Some(uri) = record.uri.as_ref().filter(|_| !is_owners)
-            && let Some(there) = self.writer.view()?.visible(uri)?
-            && there.record.text == record.text
+            && let Some(there) = self.known_under(uri)?.pop()
+            && there.text == record.text
         {
-            envelope.provenance.trust = there.record.provenance.trust;
+            envelope.provenance.trust = there.provenance.trust;
         }
-        self.pending.push(Pending::put(record, envelope));
-        Ok(())
+        self.add_put(record, envelope)
     }
 
     /// Prepares and publishes what a store makes of one thing.

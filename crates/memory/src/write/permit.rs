@@ -2,7 +2,9 @@
 //! Knows what is there and a profile, and nothing of transactions.
 //!
 //! Whoever changes or forgets something needs clearance for its level and domain as they are, and
-//! for those that it is given. What is hidden is not there.
+//! for those that it is given. What is hidden is not there: where revisions contest each other,
+//! those that it may know are replaced, and the others stay beside the new one
+//! ([`Transaction::put`](super::transaction::Transaction::put)).
 
 use crate::error::{Error, Result, not_found};
 use crate::records::access::{Access, Classification, Classified, ClearanceProfile};
@@ -71,7 +73,7 @@ impl Permit<'_> {
         let access = record.access.clone().unwrap_or_default();
         let mut named = access.named.clone();
         named.push(self.profile.principal.clone());
-        if !self.is_cleared(&record.domain, access.level, &named) {
+        if !self.profile.may_write(&record.domain, access.level, &named) {
             return self.deny("write at this level in this domain");
         }
         if protected::is_owners_kind(&record.kind) {
@@ -82,9 +84,11 @@ impl Permit<'_> {
         // What is put under another name of something goes there.
         let (target, _) = self.view.look_up(uri)?;
         self.name(&target)?;
-        // Whoever replaces what counts under a name replaces all of it.
-        let counting = self.view.counting(&target)?;
-        counting.iter().try_for_each(|body| self.replace(&body.record, &access))
+        let (known, hidden) = self.counting(&target)?;
+        if known.is_empty() && !hidden.is_empty() {
+            return self.deny("write under this name");
+        }
+        known.iter().try_for_each(|body| self.replace(&body.record, &access))
     }
 
     /// Whether it may write under a name.
@@ -100,10 +104,13 @@ impl Permit<'_> {
         self.deny("write into the memory of another agent")
     }
 
+    /// What counts under a name: what it may know, and what is hidden from it.
+    fn counting(&self, uri: &Uri) -> Result<(Vec<Body>, Vec<Body>)> {
+        let may_know = |body: &Body| self.profile.can_access(&body.record);
+        Ok(self.view.counting(uri)?.into_iter().partition(may_know))
+    }
+
     fn replace(&self, there: &Record, access: &Access) -> Result<()> {
-        if !self.profile.can_access(there) {
-            return self.deny("write under this name");
-        }
         self.change(there)?;
         let widens = access.level == Classification::Restricted
             && !access.named.iter().all(|name| there.named().contains(name));
@@ -120,15 +127,10 @@ impl Permit<'_> {
         if protected::is_owners_kind(&there.kind) {
             return self.deny("change what only the owner writes");
         }
-        if self.is_cleared(there.domain(), there.classification(), there.named()) {
+        if self.profile.may_change(there) {
             return Ok(());
         }
         self.deny("change what it may only read")
-    }
-
-    /// Clearance for what is public is that for what is internal.
-    fn is_cleared(&self, domain: &str, level: Classification, named: &[String]) -> bool {
-        self.profile.allows(domain, level.max(Classification::Internal), named)
     }
 
     /// Whether it may write in this agent's name: its own, or that of whoever wrote the same words
@@ -137,10 +139,10 @@ impl Permit<'_> {
         if record.agent.is_empty() || record.agent == self.profile.principal {
             return Ok(());
         }
-        let there = uri.map(|uri| self.view.visible(uri)).transpose()?.flatten();
+        let known = uri.map(|uri| self.counting(uri)).transpose()?.unwrap_or_default().0;
         let repeats =
             |there: &Body| there.record.agent == record.agent && there.record.text == record.text;
-        if there.is_some_and(|there| repeats(&there)) {
+        if known.last().is_some_and(repeats) {
             return Ok(());
         }
         self.refuse("agent".to_string(), "a principal writes in its own name only")
@@ -171,7 +173,7 @@ impl Permit<'_> {
     fn note(&self, note: &Uri) -> Result<()> {
         let Some(rest) = note.short().strip_prefix(kinds::ACCESS) else { return Ok(()) };
         let fact = Uri::parse(&format!("{}{rest}", kinds::FACT))?;
-        let is_hidden = |body: Body| !self.profile.can_access(&body.record);
-        if self.view.visible(&fact)?.is_some_and(is_hidden) { Err(not_found(note)) } else { Ok(()) }
+        let (known, hidden) = self.counting(&fact)?;
+        if known.is_empty() && !hidden.is_empty() { Err(not_found(note)) } else { Ok(()) }
     }
 }

@@ -70,7 +70,8 @@ impl PrincipalWriter {
 
     /// Opens a transaction: everything that is added to it is published in one commit.
     pub fn transaction(&mut self) -> PrincipalTransaction<'_> {
-        PrincipalTransaction { transaction: self.writer.transaction(), profile: &self.profile }
+        let transaction = self.writer.transaction().of(&self.profile);
+        PrincipalTransaction { transaction, profile: &self.profile }
     }
 
     /// As [`Writer::put`].

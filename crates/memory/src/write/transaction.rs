@@ -15,12 +15,12 @@ use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
 use super::screen::Screen;
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
-use crate::records::access::{Access, Classified};
+use crate::records::access::{Access, Classified, ClearanceProfile};
 use crate::records::codec::{Envelope, Operation};
 use crate::records::held::Reason;
 use crate::records::kinds;
 use crate::records::provenance::Trust;
-use crate::records::record::{Micros, NewRecord};
+use crate::records::record::{Micros, NewRecord, Record};
 use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
 use crate::signing::commit::{CommitPlace, ToSign};
@@ -39,6 +39,8 @@ pub struct Transaction<'w> {
     pub(super) pending: Vec<Pending>,
     tail_max: u64,
     screen: Screen,
+    /// Of whoever acts, unless that is the owner: what it may not know stays as it is.
+    profile: Option<ClearanceProfile>,
 }
 
 impl<'w> Transaction<'w> {
@@ -48,7 +50,13 @@ impl<'w> Transaction<'w> {
             pending: Vec::new(),
             tail_max: TAIL_RECORDS_MAX,
             screen: Screen::default(),
+            profile: None,
         }
+    }
+
+    /// The same for a principal.
+    pub(super) fn of(self, profile: &ClearanceProfile) -> Transaction<'w> {
+        Transaction { profile: Some(profile.clone()), ..self }
     }
 
     /// Lets the tail grow as far as it may while several threads put at once.
@@ -56,7 +64,9 @@ impl<'w> Transaction<'w> {
         Transaction { tail_max: TAIL_RECORDS_SHARED_MAX, ..self }
     }
 
-    /// Adds a record, a new revision when its URI is known.
+    /// Adds a record, a new revision when its URI is known. For a principal it takes the place of
+    /// what the principal may know: of revisions that contest each other, those that are hidden
+    /// from it go on contesting the new one.
     ///
     /// # Errors
     /// `InvalidRecord`.
@@ -64,11 +74,39 @@ impl<'w> Transaction<'w> {
         record.check()?;
         let envelope = self.writer.envelope_of(&record);
         let reasons = self.screened(&record, &envelope)?;
-        self.pending.push(match reasons.is_empty() {
-            true => Pending::put(record, envelope),
-            false => Pending::held(record, &reasons, envelope),
-        });
+        if reasons.is_empty() {
+            return self.add_put(record, envelope);
+        }
+        self.pending.push(Pending::held(record, &reasons, envelope));
         Ok(())
+    }
+
+    /// Adds a record that is not kept for review.
+    pub(super) fn add_put(&mut self, record: NewRecord, envelope: Envelope) -> Result<()> {
+        let conflicts_with = self.hidden_under(record.uri.as_ref())?;
+        self.pending.push(Pending::put(record, Envelope { conflicts_with, ..envelope }));
+        Ok(())
+    }
+
+    /// Sequences of what counts under a URI and is hidden from whoever acts.
+    fn hidden_under(&mut self, uri: Option<&Uri>) -> Result<Vec<u64>> {
+        let (Some(profile), Some(uri)) = (self.profile.clone(), uri) else {
+            return Ok(Vec::new());
+        };
+        let view = self.view()?;
+        let (target, _) = view.look_up(uri)?;
+        let counting = view.counting(&target)?.into_iter().map(|body| body.record);
+        let hidden = counting.filter(|record| !profile.can_access(record));
+        Ok(hidden.map(|record| record.sequence).collect())
+    }
+
+    /// What counts under exactly this URI that whoever acts may know, the newest last.
+    pub(super) fn known_under(&mut self, uri: &Uri) -> Result<Vec<Record>> {
+        let profile = self.profile.clone();
+        let may_know =
+            |record: &Record| profile.as_ref().is_none_or(|profile| profile.can_access(record));
+        let counting = self.view()?.counting(uri)?.into_iter().map(|body| body.record);
+        Ok(counting.filter(may_know).collect())
     }
 
     /// Why a record is kept for review instead; nothing when it is not.
@@ -119,10 +157,8 @@ impl<'w> Transaction<'w> {
             Some(_) => return Ok(None),
             None => {}
         }
-        let view = self.view()?;
-        let (target, _) = view.look_up(uri)?;
-        let counting = view.counting(&target)?.into_iter().map(|body| body.record);
-        let widest = counting.max_by_key(Classified::classification);
+        let (target, _) = self.view()?.look_up(uri)?;
+        let widest = self.known_under(&target)?.into_iter().max_by_key(Classified::classification);
         Ok(widest.map(|record| (record.domain, record.access)))
     }
 

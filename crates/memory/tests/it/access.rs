@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kapsa_memory::access::{Access, Classification, ClearanceProfile};
+use kapsa_memory::access::{Access, Classification, Classified, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Error, Filter, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest,
+    AsOf, Change, Error, Filter, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest,
     WriteOptions, Writer, branch, checkpoint, create, merge, optimize, policy, stats,
 };
 
@@ -754,29 +754,35 @@ fn what_the_capsule_writes_about_itself_is_the_owners() {
     }
 }
 
+/// `note/c` with two sides that contest each other, of which a principal `low` knows one; the
+/// hidden one came last if it `is_merged`.
+fn with_a_hidden_side(fixture: &Fixture, is_merged: bool) {
+    let mut writer = fixture.writer();
+    writer.put(named("note/c", "base")).expect("put");
+    branch::create(&mut writer, "try", "main", None).expect("made");
+    let access = Some(Access::level(Classification::Confidential));
+    let secret = NewRecord { access, ..named("note/c", "secret side") };
+    let mut sides = [secret, named("note/c", "open side")];
+    sides.rotate_left(usize::from(!is_merged));
+    for (name, side) in ["try", "main"].into_iter().zip(sides) {
+        writer.switch(name).expect("there");
+        writer.put(side).expect("put");
+    }
+    let request = kapsa_memory::MergeRequest {
+        from: "try".into(),
+        to: "main".into(),
+        rule: Some(kapsa_memory::Choice::Contested),
+        ..Default::default()
+    };
+    merge::merge(&mut writer, &request).expect("merged");
+}
+
 /// Where the newest of revisions that contest each other is hidden, every read shows the others.
 #[test]
 fn a_hidden_side_of_a_conflict_is_hidden_alike() {
     for is_merged_secret in [false, true] {
         let fixture = Fixture::new();
-        let mut writer = fixture.writer();
-        writer.put(named("note/c", "base")).expect("put");
-        branch::create(&mut writer, "try", "main", None).expect("made");
-        let access = Some(Access::level(Classification::Confidential));
-        let secret = NewRecord { access, ..named("note/c", "secret side") };
-        let mut sides = [named("note/c", "open side"), secret];
-        sides.rotate_left(usize::from(is_merged_secret));
-        for (name, side) in ["try", "main"].into_iter().zip(sides) {
-            writer.switch(name).expect("there");
-            writer.put(side).expect("put");
-        }
-        let request = kapsa_memory::MergeRequest {
-            from: "try".into(),
-            to: "main".into(),
-            rule: Some(kapsa_memory::Choice::Contested),
-            ..Default::default()
-        };
-        merge::merge(&mut writer, &request).expect("merged");
+        with_a_hidden_side(&fixture, is_merged_secret);
         let profile = ClearanceProfile::new("low").with("", Classification::Internal);
         let reader = fixture.reader().as_principal(profile);
         let request = TimelineRequest { limit: 9, ..TimelineRequest::default() };
@@ -788,6 +794,51 @@ fn a_hidden_side_of_a_conflict_is_hidden_alike() {
         assert!(reader.raw().is_newest(&raw).expect("asked"), "{is_merged_secret}");
         let hits = reader.find(&FindRequest::new("side")).expect("found").hits;
         assert_eq!(hits.iter().map(|hit| hit.record.sequence).collect::<Vec<_>>(), [raw.sequence]);
+    }
+}
+
+/// Who knows one side of a conflict replaces that side, as if there were no other, and the hidden
+/// one goes on contesting it.
+#[test]
+fn a_principal_replaces_its_own_side_of_a_conflict_only() {
+    let low = ClearanceProfile::new("low").with("", Classification::Internal);
+    let all = TimelineRequest { limit: 9, ..TimelineRequest::default() };
+    for (is_merged, is_indexed) in [(false, false), (false, true), (true, false), (true, true)] {
+        let fixture = Fixture::new();
+        with_a_hidden_side(&fixture, is_merged);
+        if is_indexed {
+            fixture.writer().optimize(&mut |_, _| {}).expect("optimised");
+        }
+        let mut writer = fixture.writer().as_principal(low.clone());
+        assert_eq!(writer.put(named("note/c", "first")).expect("put").change, Change::Revised);
+        writer.put_many(vec![named("note/c", "second"), named("note/c", "third")]).expect("put");
+        assert!(matches!(writer.forget(&uri("note/c")), Err(Error::UriNotFound { .. })));
+        drop(writer);
+        for optimised in [false, true] {
+            if optimised {
+                fixture.writer().optimize(&mut |_, _| {}).expect("optimised");
+            }
+            let reader = fixture.reader();
+            let texts = |listed: Vec<Record>| {
+                let mut texts: Vec<String> = listed.into_iter().map(|record| record.text).collect();
+                texts.sort();
+                texts
+            };
+            let listed = reader.timeline(&all).expect("listed");
+            assert_eq!(texts(listed), ["secret side", "third"], "{is_merged} {is_indexed}");
+            let newest = reader.get(&uri("note/c")).expect("there");
+            assert_eq!(newest.classification(), Classification::Internal, "its side's level");
+            let [hidden] = newest.conflicts_with[..] else { panic!("{newest:?}") };
+            assert_eq!(reader.record(hidden).expect("there").text, "secret side");
+            let guarded = reader.as_principal(low.clone());
+            assert_eq!(texts(guarded.timeline(&all).expect("listed")), ["third"]);
+            let known = guarded.get(&uri("note/c")).expect("there");
+            assert_eq!((known.text.as_str(), &known.conflicts_with[..]), ("third", &[][..]));
+        }
+        fixture.writer().put(named("note/c", "settled")).expect("put");
+        let listed = fixture.reader().timeline(&all).expect("listed");
+        assert_eq!(listed.len(), 1, "the owner settles all of it");
+        fixture.assert_whole();
     }
 }
 
