@@ -133,6 +133,14 @@ impl Weighed {
         self.acts.contains(&act)
     }
 
+    /// Whether all that speaks for it is that somebody wants something to be so.
+    pub(crate) fn is_wish(&self) -> bool {
+        use Act::{Asks, Chats, Chooses, Generalises, Orders, Reasons, Reports, States, Wants};
+        const OF_WISHES: [Act; 9] =
+            [Asks, Chats, Chooses, Generalises, Orders, Reasons, Reports, States, Wants];
+        self.does(Wants) && self.acts.iter().all(|act| OF_WISHES.contains(act))
+    }
+
     /// The type of memory that such a sentence is.
     pub(crate) fn kind(&self) -> MemoryType {
         let does = |act| self.does(act);

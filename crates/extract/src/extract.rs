@@ -23,6 +23,8 @@ const CONFIDENCE_PICKED: f64 = 0.75;
 const CONFIDENCE_RISE: f64 = 0.1;
 /// Confidence that one session can give at most.
 const CONFIDENCE_MAX: f64 = 0.9;
+/// Wishes that are a piece of work, where a session gives nothing else.
+const WISHES_ALONE_MAX: usize = 1;
 /// Longest context around what was stated, in characters.
 const CONTEXT_CHARS_MAX: usize = 320;
 
@@ -36,6 +38,7 @@ pub fn extract(session: &Session) -> Extraction {
     let messages = messages(session);
     let work = work(session);
     let mut candidates = Vec::new();
+    let mut wishes = HashSet::new();
     let mut taught = tools::lessons(session, &work);
     for (at, message) in messages.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| &messages[before]);
@@ -56,14 +59,18 @@ pub fn extract(session: &Session) -> Extraction {
         if challenges(message) {
             join(&mut candidates, before, &found);
         }
+        if found.len() == 1 && is_wish(message) {
+            wishes.extend(found.iter().map(|candidate| candidate.title.clone()));
+        }
         candidates.extend(found);
         candidates.extend(conceded(message).iter().map(shown));
         taught.extend(pasted_error(&messages, at));
     }
     settle(&mut candidates);
     let is_live = |candidate: &&Candidate| !candidate.reversed;
-    if candidates.iter().filter(is_live).count() == 1 {
-        candidates.retain(|candidate| candidate.reversed || !is_wish(candidate));
+    let live = || candidates.iter().filter(is_live);
+    if live().count() <= WISHES_ALONE_MAX && live().all(|it| wishes.contains(&it.title)) {
+        candidates.retain(|candidate| candidate.reversed);
     }
     taught.extend(renamed(session, &work));
     taught.truncate(LESSONS_MAX);
@@ -73,12 +80,6 @@ pub fn extract(session: &Session) -> Extraction {
         candidates.extend(tools::checks(&work).iter().map(shown));
     }
     Extraction { candidates }
-}
-
-/// Whether all that speaks for a candidate is that somebody wants something to be so: alone in a
-/// session that is a piece of work.
-fn is_wish(candidate: &Candidate) -> bool {
-    candidate.kind == MemoryType::Decision && candidate.confidence <= CONFIDENCE_STATED
 }
 
 fn shown(shown: &Shown) -> Candidate {
@@ -93,6 +94,15 @@ fn shown(shown: &Shown) -> Candidate {
         tags: Vec::new(),
         reversed: false,
     }
+}
+
+/// Whether all that is kept of a message is what somebody wants.
+fn is_wish(message: &Message<'_>) -> bool {
+    let kept = message
+        .paragraphs
+        .iter()
+        .flat_map(|said| said.kept().into_iter().map(move |at| &said.weights[at]));
+    message.asked.is_none() && kept.into_iter().all(Weighed::is_wish)
 }
 
 /// Whether a message takes back the one before.

@@ -65,6 +65,10 @@ fn what_is_only_asked_for_now_is_not() {
         "Have a look at any files you need to",
         "maybe we should wait",
         "I want to build a chat bot for our shop",
+        "Delete the old pages. wait, revert that",
+        "Use a different icon for the menu.",
+        "Only show the last ten entries.",
+        "I don't like the layout.",
     ] {
         assert_eq!(kept_of(message), [] as [&str; 0], "{message}");
     }
@@ -73,6 +77,7 @@ fn what_is_only_asked_for_now_is_not() {
 #[test]
 fn a_wish_alone_is_a_piece_of_work() {
     assert_eq!(kept_of("The header should be blue."), [] as [&str; 0]);
+    assert_eq!(kept_of("Add a toggle. It should survive a reload."), [] as [&str; 0]);
     let two = Script::new().user("The header should be blue.").user("Never use inline styles.");
     assert_eq!(two.titles(), ["The header should be blue.", "Never use inline styles."]);
 }
