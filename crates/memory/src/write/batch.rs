@@ -80,7 +80,7 @@ impl Transaction<'_> {
             return Ok(None);
         }
         if let Some(uri) = &record.uri
-            && let Some(there) = self.known_under(uri)?.pop()
+            && let Some(there) = self.counting(uri)?.known.pop()
         {
             let known = self.screened(&there.as_new(), &envelope)?;
             if reasons.iter().all(|reason| known.contains(reason)) {
@@ -96,7 +96,7 @@ impl Transaction<'_> {
         let mut envelope = self.writer.envelope_of(&record);
         let is_owners = envelope.provenance.trust == Trust::Owner;
         if let Some(uri) = record.uri.as_ref().filter(|_| !is_owners)
-            && let Some(there) = self.known_under(uri)?.pop()
+            && let Some(there) = self.counting(uri)?.known.pop()
             && there.text == record.text
         {
             envelope.provenance.trust = there.provenance.trust;

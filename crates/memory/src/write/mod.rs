@@ -3,6 +3,7 @@
 
 pub(crate) mod ahead;
 pub(crate) mod batch;
+mod counting;
 pub(crate) mod embedding;
 mod gather;
 mod index_batch;

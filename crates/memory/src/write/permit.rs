@@ -6,6 +6,7 @@
 //! those that it may know are replaced, and the others stay beside the new one
 //! ([`Transaction::put`](super::transaction::Transaction::put)).
 
+use super::counting::Counting;
 use crate::error::{Error, Result, not_found};
 use crate::records::access::{Access, Classification, Classified, ClearanceProfile};
 use crate::records::codec::Body;
@@ -84,11 +85,11 @@ impl Permit<'_> {
         // What is put under another name of something goes there.
         let (target, _) = self.view.look_up(uri)?;
         self.name(&target)?;
-        let (known, hidden) = self.counting(&target)?;
-        if known.is_empty() && !hidden.is_empty() {
+        let counting = self.counting(&target)?;
+        if counting.is_hidden() {
             return self.deny("write under this name");
         }
-        known.iter().try_for_each(|body| self.replace(&body.record, &access))
+        counting.known.iter().try_for_each(|there| self.replace(there, &access))
     }
 
     /// Whether it may write under a name.
@@ -104,10 +105,8 @@ impl Permit<'_> {
         self.deny("write into the memory of another agent")
     }
 
-    /// What counts under a name: what it may know, and what is hidden from it.
-    fn counting(&self, uri: &Uri) -> Result<(Vec<Body>, Vec<Body>)> {
-        let may_know = |body: &Body| self.profile.can_access(&body.record);
-        Ok(self.view.counting(uri)?.into_iter().partition(may_know))
+    fn counting(&self, uri: &Uri) -> Result<Counting> {
+        Counting::of(self.view, Some(self.profile), uri)
     }
 
     fn replace(&self, there: &Record, access: &Access) -> Result<()> {
@@ -139,10 +138,9 @@ impl Permit<'_> {
         if record.agent.is_empty() || record.agent == self.profile.principal {
             return Ok(());
         }
-        let known = uri.map(|uri| self.counting(uri)).transpose()?.unwrap_or_default().0;
-        let repeats =
-            |there: &Body| there.record.agent == record.agent && there.record.text == record.text;
-        if known.last().is_some_and(repeats) {
+        let known =
+            uri.map(|uri| self.counting(uri)).transpose()?.and_then(|mut all| all.known.pop());
+        if known.is_some_and(|there| there.agent == record.agent && there.text == record.text) {
             return Ok(());
         }
         self.refuse("agent".to_string(), "a principal writes in its own name only")
@@ -173,7 +171,6 @@ impl Permit<'_> {
     fn note(&self, note: &Uri) -> Result<()> {
         let Some(rest) = note.short().strip_prefix(kinds::ACCESS) else { return Ok(()) };
         let fact = Uri::parse(&format!("{}{rest}", kinds::FACT))?;
-        let (known, hidden) = self.counting(&fact)?;
-        if known.is_empty() && !hidden.is_empty() { Err(not_found(note)) } else { Ok(()) }
+        if self.counting(&fact)?.is_hidden() { Err(not_found(note)) } else { Ok(()) }
     }
 }

@@ -15,12 +15,12 @@ use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
 use super::screen::Screen;
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
-use crate::records::access::{Access, Classified, ClearanceProfile};
+use crate::records::access::ClearanceProfile;
 use crate::records::codec::{Envelope, Operation};
 use crate::records::held::Reason;
 use crate::records::kinds;
 use crate::records::provenance::Trust;
-use crate::records::record::{Micros, NewRecord, Record};
+use crate::records::record::{Micros, NewRecord};
 use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
 use crate::signing::commit::{CommitPlace, ToSign};
@@ -40,7 +40,7 @@ pub struct Transaction<'w> {
     tail_max: u64,
     screen: Screen,
     /// Of whoever acts, unless that is the owner: what it may not know stays as it is.
-    profile: Option<ClearanceProfile>,
+    pub(super) profile: Option<ClearanceProfile>,
 }
 
 impl<'w> Transaction<'w> {
@@ -81,34 +81,6 @@ impl<'w> Transaction<'w> {
         Ok(())
     }
 
-    /// Adds a record that is not kept for review.
-    pub(super) fn add_put(&mut self, record: NewRecord, envelope: Envelope) -> Result<()> {
-        let conflicts_with = self.hidden_under(record.uri.as_ref())?;
-        self.pending.push(Pending::put(record, Envelope { conflicts_with, ..envelope }));
-        Ok(())
-    }
-
-    /// Sequences of what counts under a URI and is hidden from whoever acts.
-    fn hidden_under(&mut self, uri: Option<&Uri>) -> Result<Vec<u64>> {
-        let (Some(profile), Some(uri)) = (self.profile.clone(), uri) else {
-            return Ok(Vec::new());
-        };
-        let view = self.view()?;
-        let (target, _) = view.look_up(uri)?;
-        let counting = view.counting(&target)?.into_iter().map(|body| body.record);
-        let hidden = counting.filter(|record| !profile.can_access(record));
-        Ok(hidden.map(|record| record.sequence).collect())
-    }
-
-    /// What counts under exactly this URI that whoever acts may know, the newest last.
-    pub(super) fn known_under(&mut self, uri: &Uri) -> Result<Vec<Record>> {
-        let profile = self.profile.clone();
-        let may_know =
-            |record: &Record| profile.as_ref().is_none_or(|profile| profile.can_access(record));
-        let counting = self.view()?.counting(uri)?.into_iter().map(|body| body.record);
-        Ok(counting.filter(may_know).collect())
-    }
-
     /// Why a record is kept for review instead; nothing when it is not.
     pub(super) fn screened(
         &mut self,
@@ -132,34 +104,6 @@ impl<'w> Transaction<'w> {
     pub fn revise(&mut self, record: NewRecord) -> Result<()> {
         let record = self.keeping(record)?;
         self.put(record)
-    }
-
-    /// The record, with the domain and level of what it takes the place of where it names none.
-    pub(super) fn keeping(&mut self, mut record: NewRecord) -> Result<NewRecord> {
-        record.check()?;
-        let is_said = record.access.is_some() && !record.domain.is_empty();
-        let Some(uri) = record.uri.clone().filter(|_| !is_said) else { return Ok(record) };
-        let Some((domain, access)) = self.spread_of(&uri)? else { return Ok(record) };
-        if record.domain.is_empty() {
-            record.domain = domain;
-        }
-        record.access = record.access.or(access);
-        Ok(record)
-    }
-
-    /// Domain and level of what counts under a URI, after what this transaction did to it so far.
-    fn spread_of(&mut self, uri: &Uri) -> Result<Option<(String, Option<Access>)>> {
-        let here = self.pending.iter().rev().find(|pending| pending.is_about(uri));
-        match here.map(|pending| &pending.what) {
-            Some(What::Put(record)) => {
-                return Ok(Some((record.domain.clone(), record.access.clone())));
-            }
-            Some(_) => return Ok(None),
-            None => {}
-        }
-        let (target, _) = self.view()?.look_up(uri)?;
-        let widest = self.known_under(&target)?.into_iter().max_by_key(Classified::classification);
-        Ok(widest.map(|record| (record.domain, record.access)))
     }
 
     /// Forgets a URI: a tombstone; history stays.
