@@ -4,11 +4,17 @@ use serde_json::Value;
 
 use crate::injected;
 use crate::json;
-use crate::limits::{KEPT_BYTES_MAX, NAME_BYTES_MAX, RESULT_CHARS_MAX, TEXT_CHARS_MAX, TURNS_MAX};
+use crate::limits::{
+    KEPT_BYTES_MAX, KEPT_BYTES_OF_USERS, NAME_BYTES_MAX, RESULT_CHARS_MAX, TEXT_CHARS_MAX,
+    TURNS_MAX, TURNS_OF_USERS,
+};
 use crate::output::Output;
 use crate::session::{Agent, Call, Outcome, Place, Session, Speaker, ToolResult, Turn, TurnKind};
 use crate::skipped::{Reason, Skipped};
 use crate::text;
+
+/// Bytes that a session keeps of everybody but the user.
+const KEPT_BYTES_OF_OTHERS: usize = KEPT_BYTES_MAX - KEPT_BYTES_OF_USERS;
 
 /// When and where something was said.
 #[derive(Debug, Clone, Copy)]
@@ -139,12 +145,18 @@ impl Draft {
         });
     }
 
-    /// Adds a turn that is within the limits of a turn.
+    /// Adds a turn that is within the limits of a turn. However much the agent and its tools say,
+    /// there is room for what the user says after it.
     pub(crate) fn push(&mut self, turn: Turn) {
+        let of_call = |call: &Call| call.id.len() + call.name.len() + json::weight(&call.arguments);
         let weight = size_of::<Turn>()
             + turn.text.len()
-            + turn.call.as_ref().map_or(0, |call| json::weight(&call.arguments));
-        if self.session.turns.len() >= TURNS_MAX || self.kept + weight > KEPT_BYTES_MAX {
+            + turn.call.as_ref().map_or(0, of_call)
+            + turn.result.as_ref().map_or(0, |result| result.call.len());
+        let is_users = turn.speaker == Speaker::User;
+        let turns_max = if is_users { TURNS_MAX } else { TURNS_MAX - TURNS_OF_USERS };
+        let bytes_max = if is_users { KEPT_BYTES_MAX } else { KEPT_BYTES_OF_OTHERS };
+        if self.session.turns.len() >= turns_max || self.kept + weight > bytes_max {
             self.over += 1;
             return;
         }
@@ -156,7 +168,7 @@ impl Draft {
     /// A later record holds more of a turn's text.
     pub(crate) fn grow_text(&mut self, index: usize, text: &str, place: Place) {
         let text = text::elided(text, TEXT_CHARS_MAX);
-        if self.kept + text.len() > KEPT_BYTES_MAX {
+        if self.kept + text.len() > KEPT_BYTES_OF_OTHERS {
             self.over += 1;
         } else if let Some(turn) = self.session.turns.get_mut(index) {
             self.kept += text.len().saturating_sub(turn.text.len());
@@ -168,7 +180,7 @@ impl Draft {
     /// A later record holds more of a call's arguments.
     pub(crate) fn grow_call(&mut self, index: usize, arguments: Value, place: Place) {
         let weight = json::weight(&arguments);
-        if self.kept + weight > KEPT_BYTES_MAX {
+        if self.kept + weight > KEPT_BYTES_OF_OTHERS {
             self.over += 1;
         } else if let Some(turn) = self.session.turns.get_mut(index)
             && let Some(call) = &mut turn.call

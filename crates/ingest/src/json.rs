@@ -330,11 +330,14 @@ pub(crate) fn weight(value: &Value) -> usize {
             Value::String(text) => text.len(),
             Value::Array(values) => values.iter().map(weight).sum(),
             Value::Object(members) => {
-                members.iter().map(|(name, value)| name.len() + weight(value)).sum()
+                members.iter().map(|(name, value)| MEMBER_BYTES + name.len() + weight(value)).sum()
             }
             _ => 0,
         }
 }
+
+/// Bytes that a member takes beside its name and value: the name's place, and those of the map.
+const MEMBER_BYTES: usize = 64;
 
 /// The text with raw control characters in strings escaped, and those outside of strings as spaces;
 /// nothing if it has none.

@@ -13,8 +13,14 @@ pub const ZSTD_WINDOW_LOG_MAX: u32 = 26;
 pub const SESSIONS_MAX: u64 = 100_000;
 /// Turns of one session.
 pub const TURNS_MAX: usize = 100_000;
+/// Of those, turns that only the user's words may take.
+pub const TURNS_OF_USERS: usize = 10_000;
+/// Records of one session of which it is known which one they follow.
+pub const LINKS_MAX: usize = 200_000;
 /// Bytes of text, arguments and results that one session keeps.
-pub const KEPT_BYTES_MAX: usize = 64 << 20;
+pub const KEPT_BYTES_MAX: usize = 48 << 20;
+/// Of those, bytes that only the user's words may take.
+pub const KEPT_BYTES_OF_USERS: usize = 16 << 20;
 /// Characters of a tool's result that are kept: its head and its tail.
 pub const RESULT_CHARS_MAX: usize = 4_000;
 /// Characters of any other text that are kept: its head and its tail.
