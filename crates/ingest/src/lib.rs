@@ -27,6 +27,7 @@ mod output;
 mod peek;
 mod persisted;
 mod read;
+mod rewinds;
 mod session;
 mod skipped;
 mod source;

@@ -11,6 +11,7 @@ use crate::json::{self, Object, Raw, Text};
 use crate::outcome;
 use crate::output::Output;
 use crate::persisted;
+use crate::rewinds::{Link, Rewinds};
 use crate::session::{Agent, Outcome, Speaker, Turn, TurnKind};
 use crate::skipped::Reason;
 use crate::time;
@@ -50,6 +51,10 @@ struct ClaudeRecord<'a> {
     kind: Text<'a>,
     #[serde(borrow)]
     uuid: Text<'a>,
+    #[serde(borrow)]
+    parent_uuid: Text<'a>,
+    #[serde(borrow)]
+    logical_parent_uuid: Text<'a>,
     #[serde(borrow)]
     session_id: Text<'a>,
     #[serde(borrow)]
@@ -144,13 +149,23 @@ pub(super) struct Claude {
     message: Option<(String, usize)>,
     /// Prompts that were typed while the agent worked: two records may hold the same one.
     queued: HashSet<[u8; 32]>,
+    /// Of the main session.
+    rewinds: Rewinds,
 }
 
 impl Claude {
     pub(super) fn new(context: Context) -> Self {
         let main = Draft::new(Agent::Claude, &context.stem);
         let side = Draft::new(Agent::Claude, &context.stem);
-        Self { context, main, side, session: None, message: None, queued: HashSet::new() }
+        Self {
+            context,
+            main,
+            side,
+            session: None,
+            message: None,
+            queued: HashSet::new(),
+            rewinds: Rewinds::default(),
+        }
     }
 
     fn dispatch(&mut self, record: &ClaudeRecord<'_>, spot: Spot, output: &mut Output<'_>) {
@@ -166,6 +181,22 @@ impl Claude {
             _ if QUIET.contains(&kind) => output.skip(Reason::NotDialogue, kind),
             _ => output.skip(Reason::UnknownType, kind),
         }
+    }
+
+    /// Notes which record one follows, whose turns begin at `start`.
+    fn link(&mut self, record: &ClaudeRecord<'_>, start: usize) {
+        let Some(uuid) = record.uuid.get().filter(|_| !record.is_side()) else { return };
+        let turns = &self.main.turns()[start..];
+        let is_heard = |speaker| turns.iter().any(|turn| turn.speaker == speaker);
+        let link = if is_heard(Speaker::Assistant) {
+            Link::Answer
+        } else if record.kind.is("user") && is_heard(Speaker::User) && !is_heard(Speaker::Tool) {
+            Link::Prompt
+        } else {
+            Link::Other
+        };
+        let before = [record.parent_uuid.get(), record.logical_parent_uuid.get()];
+        self.rewinds.note(uuid, before, link, start..start + turns.len());
     }
 
     fn draft(&mut self, record: &ClaudeRecord<'_>) -> &mut Draft {
@@ -428,11 +459,20 @@ impl Adapter for Claude {
         }
         let branch = record.git_branch.get();
         self.draft(&record).works_in(record.cwd.get(), branch);
+        let start = self.main.turns().len();
         self.dispatch(&record, spot, output);
+        self.link(&record, start);
         Ok(())
     }
 
     fn end(&mut self, output: &mut Output<'_>) {
+        let left = self.rewinds.left();
+        left.iter().for_each(|_| output.skip(Reason::TakenBack, "turn"));
+        let mut at = 0;
+        self.main.turns_mut().retain(|_| {
+            at += 1;
+            left.binary_search(&(at - 1)).is_err()
+        });
         let empty = || Draft::new(Agent::Claude, "");
         let main = std::mem::replace(&mut self.main, empty());
         let mut side = std::mem::replace(&mut self.side, empty());

@@ -67,6 +67,33 @@ fn parts_of_a_message_are_taken_once() {
     );
 }
 
+/// Where two prompts follow one record, the user went back and said something else.
+#[test]
+fn what_the_user_went_back_from_is_left_out() {
+    let after = |parent: &str, record: String| {
+        record.replacen("\"sessionId\"", &format!("\"parentUuid\":\"{parent}\",\"sessionId\""), 1)
+    };
+    let says = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let calls = r#"{"type":"tool_use","id":"t1","name":"Go","input":{}}"#;
+    let result = r#"[{"type":"tool_result","tool_use_id":"t1","content":"done"}]"#;
+    let text = [
+        user("u1", r#""use tabs""#),
+        after("u1", assistant("a1", "m1", &says("tabs"))),
+        after("a1", user("u2", r#""no, four spaces""#)),
+        after("u2", assistant("a2", "m2", calls)),
+        after("a2", user("r2", result)),
+        after("a1", user("u3", r#""no, two spaces""#)),
+        after("u3", assistant("a3", "m3", &says("two"))),
+    ]
+    .join("\n");
+    let (sessions, reading) = read(&text);
+    let shown: Vec<String> = sessions[0].turns.iter().map(shown).collect();
+    let expected =
+        ["1 user: use tabs", "2 assistant: tabs", "6 user: no, two spaces", "7 assistant: two"];
+    assert_eq!(shown, expected);
+    assert_eq!(reading.skipped.of(Reason::TakenBack), 3);
+}
+
 #[test]
 fn what_the_program_wrote_is_injected() {
     let compact = r#""isCompactSummary":true,"message":{"content":"they want tabs"}"#;
