@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::adapters::{self, Adapter, Context, Record, database};
+use crate::adapters::{self, Adapter, Context, Record, database, storage};
 use crate::detect::{Shape, detect};
 use crate::document::{Broken, Pieces};
 use crate::error::Error;
@@ -29,10 +29,17 @@ pub fn sessions(path: &Path, each: Each<'_>) -> Result<Reading, Error> {
 pub fn sessions_once(path: &Path, seen: &mut Seen, each: Each<'_>) -> Result<Reading, Error> {
     let failed = |source| Error::Io { path: path.to_owned(), source };
     let source = File::open(path).and_then(Source::new).map_err(failed)?;
-    if let Some((_, Shape::Database)) = detect(source.head()) {
+    let found = detect(source.head());
+    if let Some((format, shape @ (Shape::Database | Shape::Folder))) = found {
+        drop(source);
         seen.next_file();
         let mut output = Output::new(seen, each);
-        database::read(path, &mut output)?;
+        if shape == Shape::Database {
+            database::read(path, &mut output)?;
+        } else {
+            output.reading.format = format;
+            storage::read(path, &mut output).map_err(failed)?;
+        }
         return Ok(output.finish());
     }
     let context = Context { stem: stem(path), outputs: persisted::folder(path) };
@@ -40,7 +47,7 @@ pub fn sessions_once(path: &Path, seen: &mut Seen, each: Each<'_>) -> Result<Rea
 }
 
 /// Reads the sessions in a trace's bytes; `name` identifies a session that has no id of its own.
-/// Databases must be files: their sessions are not found.
+/// Databases, and sessions in several files, must be files: they are not found.
 pub fn sessions_in(
     name: &str,
     bytes: impl Read,

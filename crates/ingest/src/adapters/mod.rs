@@ -14,6 +14,7 @@ mod opencode;
 mod otel;
 mod pi;
 mod plain;
+pub(crate) mod storage;
 mod threads;
 mod vscode;
 

@@ -84,3 +84,41 @@ fn a_session_keeps_a_bounded_number_of_turns_and_bytes() {
         assert!(skipped > 0);
     }
 }
+
+/// However much an agent says, what the user says after it is kept.
+#[test]
+fn there_is_room_for_what_the_user_says_last() {
+    let last_words = format!("stop {}", "!".repeat(98_995));
+    for (text, count) in [("hi", TURNS_MAX + 10), (&"x".repeat(98_999)[..], 700)] {
+        let line = |role: &str, text: &str| {
+            format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n").into_bytes()
+        };
+        let said = Repeated { line: line("assistant", text), left: count, at: 0 };
+        let last_line = line("user", &last_words);
+        let mut last = String::new();
+        let bytes = said.chain(&last_line[..]);
+        let reading = sessions_in("stem", bytes, &mut Seen::new(), &mut |session| {
+            last = session.turns.last().map(|turn| turn.text.clone()).unwrap_or_default();
+            ControlFlow::Continue(())
+        });
+        assert!(last == last_words, "{}", &last[..10]);
+        assert!(reading.expect("bytes").skipped.of(Reason::OverLimit) > 0);
+    }
+}
+
+/// A file of one line that ends within it is still being written, however little it says.
+#[test]
+fn a_cut_line_of_a_known_program_is_cut() {
+    for text in [
+        r#"{"timestamp":"2026-01-02T03:04:05Z","type":"session_meta","payl"#,
+        r#"{"timestamp":"2026-01-02T03:04:05Z","type":"response_item","payload":{"type":"mess"#,
+        r#"{"parentUuid":null,"isSidech"#,
+        r#"{"type":"user","uuid":"u","message":{"content":"fix"#,
+        r#"{"type":"file-history-snapshot","#,
+    ] {
+        let (sessions, reading) = read(text);
+        assert_eq!((sessions.len(), reading.waiting), (0, Some(1)), "{text}");
+        assert_eq!(reading.skipped.of(Reason::Cut), 1, "{text}");
+    }
+    assert_eq!(read(r#"{"type":"note","te"#).1.skipped.of(Reason::UnknownFormat), 1);
+}

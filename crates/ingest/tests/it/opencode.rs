@@ -1,6 +1,6 @@
 //! Sessions of OpenCode: exports and databases.
 
-use kapsa_ingest::{Agent, Error, sessions};
+use kapsa_ingest::{Agent, Error, Reason, sessions};
 use rusqlite::Connection;
 
 use crate::{one, read_file, shown, turns};
@@ -91,4 +91,52 @@ fn a_broken_database_is_an_error() {
     std::fs::write(&path, bytes).expect("a file");
     let error = sessions(&path, &mut |_| std::ops::ControlFlow::Continue(())).expect_err("broken");
     assert!(matches!(error, Error::Database { .. }), "{error}");
+}
+
+/// A file for each session, message and part, as before there was a database.
+#[test]
+fn a_folder_has_a_file_for_each_record() {
+    let root = tempfile::tempdir().expect("a folder");
+    let storage = root.path().join("storage");
+    let write = |path: &str, text: &str| {
+        let path = storage.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    };
+    let about = r#"{"id":"ses_1","version":"0.9","projectID":"p","directory":"/srv","title":"t","time":{"created":1770000000000}}"#;
+    write("session/p/ses_1.json", about);
+    write("message/ses_1/msg_2.json", r#"{"id":"msg_2","role":"assistant","path":{"cwd":"/srv"}}"#);
+    write("message/ses_1/msg_1.json", r#"{"id":"msg_1","role":"user"}"#);
+    write("message/ses_1/msg_3.json", "{cut");
+    write("message/ses_2/msg_9.json", r#"{"id":"msg_9","role":"user"}"#);
+    write("part/msg_1/prt_1.json", r#"{"id":"prt_1","type":"text","text":"fix it"}"#);
+    write("part/msg_2/prt_3.json", r#"{"id":"prt_3","type":"text","text":"done"}"#);
+    write(
+        "part/msg_2/prt_2.json",
+        r#"{"id":"prt_2","type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{},"output":"ok","metadata":{"exit":0}}}"#,
+    );
+    write("part/msg_9/prt_9.json", r#"{"id":"prt_9","type":"text","text":"of another session"}"#);
+    #[cfg(unix)]
+    {
+        let outside = root.path().join("secret.json");
+        std::fs::write(&outside, r#"{"type":"text","text":"outside"}"#).expect("a file");
+        std::os::unix::fs::symlink(outside, storage.join("part/msg_1/prt_2.json")).expect("a link");
+    }
+    let (sessions, reading) = read_file(&storage.join("session/p/ses_1.json"));
+    assert_eq!(sessions.len(), 1, "{reading:?}");
+    assert_eq!((sessions[0].id.as_str(), sessions[0].cwd.as_deref()), ("ses_1", Some("/srv")));
+    let found: Vec<String> = sessions[0].turns.iter().map(shown).collect();
+    assert_eq!(
+        found,
+        [
+            "m0 user: fix it",
+            "m1 assistant calls c bash {}: ",
+            "m1 tool c ok: ok",
+            "m1 assistant: done",
+        ]
+    );
+    assert_eq!(reading.skipped.of(Reason::NotJson), 1);
+    write("session/p/ses_1.json", &about[..about.len() - 5]);
+    let (_, reading) = read_file(&storage.join("session/p/ses_1.json"));
+    assert_eq!((reading.skipped.of(Reason::Cut), reading.waiting), (1, Some(0)));
 }
