@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use kapsa_memory::access::{Classified, ClearanceProfile};
 use kapsa_memory::branch::MAIN;
+use kapsa_memory::review::{self, PendingRecord};
 use kapsa_memory::{
-    AsOf, Batch, CapsuleError, Error, Micros, NewRecord, Provenance, RawView, Reader, Result,
-    Trust, WriteOptions, Writer, create,
+    AsOf, Batch, CapsuleError, Error, Micros, NewRecord, Provenance, RawView, Reader, Record,
+    Result, Trust, Uri, WriteOptions, Writer, create,
 };
 
 use super::acting::{ActingReader, ActingWriter};
@@ -208,6 +209,54 @@ impl StoreLocation {
         }
         create(&self.path, &self.options)?;
         Writer::open(&self.path, self.options.clone())
+    }
+
+    /// What the memory keeps for itself of this kind ([`kapsa_memory::kinds`]), the newest first;
+    /// nothing for a principal.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn notes(&self, kind: &str) -> Result<Vec<Record>> {
+        match self.reader()? {
+            Some(reader) => reader.raw().notes(kind),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What the memory keeps for itself under a name; nothing for a principal.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn noted(&self, uri: &Uri) -> Result<Option<Record>> {
+        match self.reader()?.filter(|_| self.principal.is_none()) {
+            Some(reader) => reader.raw().noted(uri),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps notes and removes others, in one commit.
+    ///
+    /// # Errors
+    /// `InvalidOperation` for what is no note, and at a past moment; `AccessDenied` for a
+    /// principal; `LockedByWriter`; what the disk says.
+    pub fn change_notes(&self, kept: Vec<NewRecord>, removed: Vec<Uri>) -> Result<()> {
+        self.write(|_, batch| {
+            kept.into_iter().for_each(|note| batch.note(note));
+            removed.into_iter().for_each(|uri| batch.forget_note(uri));
+            Ok(())
+        })
+    }
+
+    /// What waits for review on the branch, the oldest first; at most `limit`, and nothing for a
+    /// principal.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn awaiting_review(&self, limit: usize) -> Result<Vec<PendingRecord>> {
+        match self.reader()? {
+            Some(ActingReader::Owner(reader)) => review::list(&reader, limit),
+            _ => Ok(Vec::new()),
+        }
     }
 
     pub(crate) fn put(&self, record: NewRecord) -> Result<()> {

@@ -105,6 +105,7 @@ pub(super) fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
         principal: again.principal.clone(),
         tags: again.tags.clone(),
         at: again.created_at.max(again.updated_at),
+        place: String::new(),
     });
     let surplus = fact.evidence.len().saturating_sub(EVIDENCE_MAX);
     fact.evidence.drain(..surplus);

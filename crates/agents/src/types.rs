@@ -88,8 +88,10 @@ pub struct Evidence {
     pub principal: String,
     /// Tags that it came with.
     pub tags: Vec<String>,
-    /// When it was added.
+    /// When it was added; of a session's trace, when it was said.
     pub at: Micros,
+    /// Where the source says it, such as a file with its lines; may be empty.
+    pub place: String,
 }
 
 /// What a fact would be to a known one, as long as nobody has decided.

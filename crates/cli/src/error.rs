@@ -200,6 +200,23 @@ impl From<ModelError> for CliError {
     }
 }
 
+impl From<kapsa_traces::Error> for CliError {
+    fn from(error: kapsa_traces::Error) -> CliError {
+        let message = error.to_string();
+        match error {
+            kapsa_traces::Error::Memory(error) => error.into(),
+            kapsa_traces::Error::Missing { path } => {
+                CliError::user("trace_not_found", message).field("path", path.display().to_string())
+            }
+            kapsa_traces::Error::Notes(_) => CliError::user("notes", message),
+            kapsa_traces::Error::Contract(_) | kapsa_traces::Error::EmptyTrace => {
+                CliError::user("run_failed", message)
+            }
+            kapsa_traces::Error::Trace(_) => CliError::user("trace_unreadable", message),
+        }
+    }
+}
+
 impl From<Error> for CliError {
     fn from(error: Error) -> CliError {
         let message = error.to_string();

@@ -124,6 +124,31 @@ readable by its owner only. KAPSA_SIGNING_KEY names another file; empty, it turn
 Every commit of any capsule is then signed. A key that cannot be used is an error: nothing is \
 ever stored unsigned instead.";
 
+pub(crate) const SYNC: &str = "\
+Examples:
+  kapsa sync ~/.claude/projects
+  kapsa sync --window 7d --agent codex ~/.codex/sessions
+  kapsa sync --dry-run session.jsonl
+
+Files are read in any order, sessions gone through in the order of time. What is as it was when \
+it was read last is skipped. Secrets are taken out before anything is stored. Each session is kept \
+as well, bounded (kapsa trace show), and never found by searches.
+
+Exit codes: 1 failed, 2 a usage error, 3 some files could not be read, 4 another writer holds the \
+capsule.";
+
+pub(crate) const TRACE: &str = "\
+Examples:
+  kapsa trace extract session.jsonl
+  kapsa trace show 0f2c
+
+extract stores nothing and needs no capsule.";
+
+pub(crate) const STATUS: &str = "\
+Examples:
+  kapsa status
+  kapsa status --json";
+
 pub(crate) const REDACT: &str = "\
 Examples:
   kapsa redact --check session.jsonl

@@ -85,11 +85,47 @@ pub fn main() -> ExitCode {
     let typed = arguments(std::env::args_os().skip(1));
     let style = error_style(&typed);
     let parsed = parse(&typed);
-    ExitCode::from(match parsed {
-        Ok(cli) => run(cli).map_or_else(|error| fail(&error, style), Status::exit_code),
-        Err(error) => refuse(&error, style, &typed, Place::default()),
-    })
+    let code = match parsed {
+        Ok(cli) => {
+            let is_of_traces =
+                matches!(cli.verb, Some(Verb::Sync(_) | Verb::Trace(_) | Verb::Status));
+            run(cli).map_or_else(
+                |error| match fail(&error, style) {
+                    0 => 0,
+                    _ if is_of_traces => trace_exit_code(&error),
+                    code => code,
+                },
+                Status::exit_code,
+            )
+        }
+        Err(error) => match refuse(&error, style, &typed, Place::default()) {
+            1 if is_of_traces(&typed) => EXIT_USAGE_TRACES,
+            code => code,
+        },
+    };
+    ExitCode::from(code)
 }
+
+/// Exit codes of the verbs of session traces, as the first programs of their kind had them.
+const EXIT_USAGE_TRACES: u8 = 2;
+const EXIT_LOCK_BUSY: u8 = 4;
+
+fn trace_exit_code(error: &CliError) -> u8 {
+    match error.code {
+        "usage" => EXIT_USAGE_TRACES,
+        "locked_by_writer" => EXIT_LOCK_BUSY,
+        _ => 1,
+    }
+}
+
+/// Whether a verb of session traces was typed.
+fn is_of_traces(typed: &[OsString]) -> bool {
+    let is_flag = |word: &OsString| word.to_string_lossy().starts_with('-');
+    let verb = typed.iter().skip(1).find(|word| !is_flag(word));
+    verb.is_some_and(|verb| TRACE_VERBS.iter().any(|name| verb == name))
+}
+
+const TRACE_VERBS: [&str; 3] = ["sync", "trace", "status"];
 
 /// Everything that can be typed, for tests that walk through it.
 #[doc(hidden)]

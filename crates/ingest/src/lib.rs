@@ -42,4 +42,4 @@ pub use output::{Reading, Seen};
 pub use read::{sessions, sessions_in, sessions_once};
 pub use session::{Agent, Call, Outcome, Place, Session, Speaker, ToolResult, Turn, TurnKind};
 pub use skipped::{Reason, Skipped};
-pub use walk::{Walk, walk};
+pub use walk::{Walk, files, walk};

@@ -41,22 +41,30 @@ pub fn walk(
     folder: &Path,
     each: &mut dyn FnMut(&Path, Session) -> ControlFlow<()>,
 ) -> Result<Walk, Error> {
-    let mut walk = Walk::default();
-    let mut files = Vec::new();
-    gather(folder, 0, &mut files, &mut walk)?;
-    // By bytes: `a.jsonl` comes before what is in the folder `a`.
-    files.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+    let (files, mut walk) = files(folder)?;
     let mut seen = Seen::new();
     for file in &files {
-        if is_packed_twin(file) {
-            continue;
-        }
         let read = sessions_once(file, &mut seen, &mut |session| each(file, session));
         if walk.took(file, read) {
             break;
         }
     }
     Ok(walk)
+}
+
+/// The files below a folder that may be traces, in the order of their paths, with what a walk
+/// could not look at. Reads none of them, and follows no links.
+///
+/// # Errors
+/// The folder itself cannot be listed.
+pub fn files(folder: &Path) -> Result<(Vec<PathBuf>, Walk), Error> {
+    let mut walk = Walk::default();
+    let mut files = Vec::new();
+    gather(folder, 0, &mut files, &mut walk)?;
+    files.retain(|file| !is_packed_twin(file));
+    // By bytes: `a.jsonl` comes before what is in the folder `a`.
+    files.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+    Ok((files, walk))
 }
 
 impl Walk {

@@ -88,7 +88,8 @@ pub fn without(text: &str, spans: &[Span]) -> String {
 
 /// Spans in order, with those that overlap in one: of two that begin together the first given
 /// names it.
-fn joined(mut spans: Vec<Span>) -> Vec<Span> {
+#[must_use]
+pub fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by_key(|span| span.range.start);
     let mut apart: Vec<Span> = Vec::with_capacity(spans.len());
     for span in spans {

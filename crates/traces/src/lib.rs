@@ -1,5 +1,11 @@
 //! Traces become memories: reads sessions, compares what they bring with what is known, writes and
 //! reports. Knows no terminal, network, environment or wall clock: a clock is passed in.
+//!
+//! [`sync`] reads files and folders of traces in two passes. The first one reads every file that
+//! is new or changed, keeps a bounded, redacted original of each session, and finds candidates.
+//! The second one goes through the sessions in the order of time and decides what becomes of each
+//! candidate ([`decide`]). What was read is noted last: a run that is stopped at any point is made
+//! good by the next one, which finds what is there already and changes nothing of it.
 
 #![deny(
     clippy::disallowed_methods,
@@ -7,3 +13,32 @@
     clippy::print_stdout,
     clippy::print_stderr
 )]
+
+mod decide;
+mod error;
+mod files;
+mod known;
+mod original;
+mod overlap;
+mod preview;
+mod registry;
+mod remember;
+mod report;
+mod run;
+mod sync;
+mod view;
+
+pub use decide::{Action, Decision, REVERSAL_MIN, Thresholds, decide};
+pub use error::{Error, Result};
+pub use files::{EXPIRES_SOON_US, PURGED_AFTER_DAYS};
+pub use known::{Known, Offer};
+pub use original::{
+    CALL_CHARS_MAX, Cut, INJECTED_CHARS_MAX, ORIGINAL_BYTES_MAX, OUTPUT_CHARS_MAX, Original,
+    original_of,
+};
+pub use overlap::{Overlap, OverlapMeasure};
+pub use registry::{FileState, Registry, SessionState, TraceFile};
+pub use report::{FailedFile, Kept, KeptDecision, Report, Step};
+pub use run::{EXPLORERS_MAX, RunOptions, RunReport, run};
+pub use sync::{Extractor, SyncOptions, is_own, sync};
+pub use view::{FolderView, Viewed};

@@ -286,11 +286,13 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("salvage", Owners, &["new.kapsa"]),
     row("shell", Anybodys, &["< {script}", "--stop < {script}"]),
     row("stats", Owners, &["", "--count"]),
+    row("status", Owners, &[""]),
     row("svc create", Owners, &["new.kapsa"]),
     row("svc find", Owners, &["--query {word} .kapsa/workspace.kapsa"]),
     row("svc info", Owners, &[".kapsa/workspace.kapsa"]),
     row("svc put", Owners, &[".kapsa/workspace.kapsa --stdin < {line}"]),
     row("svc timeline", Owners, &[".kapsa/workspace.kapsa"]),
+    row("sync", Owners, &["kapsa.toml", "--dry-run kapsa.toml"]),
     row(
         "timeline",
         Anybodys,
@@ -298,6 +300,8 @@ pub(super) const ROWS: &[VerbRow] = &[
     ),
     // It makes a capsule of its own, which takes many seconds.
     row("tour", Nobodys, &["--help"]),
+    row("trace extract", Owners, &["kapsa.toml"]),
+    row("trace show", Owners, &["{word}"]),
     row("verify", Owners, &[""]),
 ];
 

@@ -50,6 +50,9 @@ fn written(evidence: &Evidence) -> Value {
     if !evidence.tags.is_empty() {
         value["tags"] = json!(evidence.tags);
     }
+    if !evidence.place.is_empty() {
+        value["place"] = json!(evidence.place);
+    }
     value
 }
 
@@ -79,6 +82,7 @@ fn evidence(value: &Map<String, Value>) -> Evidence {
         principal: text_of(value, "principal"),
         tags: texts_of(value, "tags"),
         at: moment_of(value, "at").unwrap_or(0),
+        place: text_of(value, "place"),
     }
 }
 

@@ -16,7 +16,7 @@ struct VerbGroup {
 }
 
 /// Every verb, once.
-const GROUPS: [VerbGroup; 7] = [
+const GROUPS: [VerbGroup; 8] = [
     VerbGroup {
         heading: "Remember and find",
         verbs: &[
@@ -53,12 +53,13 @@ const GROUPS: [VerbGroup; 7] = [
         heading: "Agents",
         verbs: &["context", "fact", "entity", "episode", "insight", "role", "fs"],
     },
+    VerbGroup { heading: "Session traces", verbs: &["sync", "trace", "status", "redact"] },
     VerbGroup { heading: "Runs", verbs: &["run", "event", "events", "replay", "policy", "graph"] },
     VerbGroup {
         heading: "Care",
         verbs: &[
-            "stats", "doctor", "verify", "key", "redact", "embed", "reembed", "model", "optimize",
-            "compact", "purge", "salvage", "gc",
+            "stats", "doctor", "verify", "key", "embed", "reembed", "model", "optimize", "compact",
+            "purge", "salvage", "gc",
         ],
     },
     VerbGroup { heading: "More", verbs: &["tour", "shell", "create", "completions", "man", "svc"] },

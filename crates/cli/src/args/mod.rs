@@ -28,6 +28,7 @@ mod review;
 mod role;
 mod run;
 mod search;
+mod traces;
 mod transfer;
 mod values;
 mod versions;
@@ -59,6 +60,7 @@ pub(crate) use run::{
 pub(crate) use search::{
     Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, Reranking, SearchBy,
 };
+pub(crate) use traces::{SyncArgs, TraceArgs, TraceVerb};
 pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use values::tag;
 pub(crate) use versions::{
@@ -256,6 +258,15 @@ pub(crate) enum Verb {
     #[command(after_help = examples::KEY)]
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Key(KeyArgs),
+    /// Read session traces, and keep what a later session needs
+    #[command(after_help = examples::SYNC)]
+    Sync(SyncArgs),
+    /// Show what a session trace holds, and sessions that were synced
+    #[command(after_help = examples::TRACE, subcommand_required = true, arg_required_else_help = true)]
+    Trace(TraceArgs),
+    /// Show what was synced, and what could not be read
+    #[command(after_help = examples::STATUS)]
+    Status,
     /// Take secrets and addresses of mail out of a text or a trace
     #[command(after_help = examples::REDACT)]
     Redact(Redact),

@@ -36,6 +36,7 @@ mod svc;
 mod sync;
 mod text;
 mod tour;
+mod traces;
 mod transfer;
 mod turn;
 mod verify;
@@ -139,6 +140,7 @@ fn name_of(verb: &Verb) -> String {
 fn call(app: &mut App, verb: Verb) -> Result<Status> {
     match verb {
         Verb::Verify(args) => return verify::run(app, &args),
+        Verb::Sync(args) => return traces::sync(app, &args),
         Verb::Doctor => return care::doctor(app),
         Verb::Replay(args) => return knowledge::replay(app, args.verb),
         Verb::Salvage(args) => return care::salvage(app, &args),
@@ -190,6 +192,8 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Model(args) => embed::model(app, args.verb),
         Verb::Key(args) => key::run(app, args.verb),
         Verb::Redact(args) => redact::run(app, &args),
+        Verb::Trace(args) => traces::trace(app, args.verb),
+        Verb::Status => traces::status(app),
         Verb::Stats(args) => care::stats(app, &args),
         Verb::Compact => care::compact(app),
         Verb::Optimize => care::optimize(app),

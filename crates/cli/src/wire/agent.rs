@@ -146,8 +146,11 @@ struct EvidenceOut<'a> {
     /// Tags that it came with.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tags: &'a [String],
-    /// When it was added.
+    /// When it was added; of a session's trace, when it was said.
     created_at: Time,
+    /// Where the source says it, such as a file with its lines.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    place: &'a str,
 }
 
 impl<'a> From<&'a Evidence> for EvidenceOut<'a> {
@@ -158,6 +161,7 @@ impl<'a> From<&'a Evidence> for EvidenceOut<'a> {
             principal: &evidence.principal,
             tags: &evidence.tags,
             created_at: Time(evidence.at),
+            place: &evidence.place,
         }
     }
 }

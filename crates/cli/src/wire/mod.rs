@@ -27,6 +27,7 @@ pub(crate) mod schema;
 pub(crate) mod shell;
 pub(crate) mod svc;
 pub(crate) mod tour;
+pub(crate) mod traces;
 pub(crate) mod transfer;
 pub(crate) mod versions;
 pub(crate) mod warning;

@@ -34,6 +34,7 @@ use super::run::{
 use super::shell::{CompletionsOut, ManOut, ShellOut};
 use super::svc;
 use super::tour::TourOut;
+use super::traces::{ExtractedOut, KeptSessionOut, SyncAnswer, SyncStatusOut};
 use super::transfer::{CloneOut, ExportOut, GcOut, ImportOut, MountsOut, PulledOut};
 use super::versions::{
     ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut,
@@ -162,13 +163,17 @@ const ANSWERS: &[(&str, Make)] = &[
     ("salvage", of::<SalvageOut<'_>>),
     ("shell", of::<ShellOut>),
     ("stats", of::<StatsOut<'_>>),
+    ("status", of::<SyncStatusOut<'_>>),
     ("svc create", of::<svc::CreatedOut<'_>>),
     ("svc find", of::<svc::ResultsOut>),
     ("svc info", of::<svc::InfoOut<'_>>),
     ("svc put", of::<svc::StoredOut>),
     ("svc timeline", of::<svc::EntriesOut<'_>>),
+    ("sync", of::<SyncAnswer<'_>>),
     ("timeline", of::<Records<'_>>),
     ("tour", of::<TourOut<'_>>),
+    ("trace extract", of::<ExtractedOut<'_>>),
+    ("trace show", of::<KeptSessionOut<'_>>),
     ("verify", of::<VerifyOut<'_>>),
 ];
 

@@ -42,6 +42,7 @@ mod svc_client;
 mod team;
 mod terminal;
 mod tour;
+mod traces;
 mod transfer;
 mod versions;
 mod warnings;

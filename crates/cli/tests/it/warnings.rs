@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::meaning::tiny_model;
 use crate::rerank::tiny_reranker;
 use crate::support::{Sandbox, output};
+use crate::traces::write_session;
 
 /// A call that warns.
 #[derive(Default)]
@@ -31,7 +32,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 29] = [
+const SITUATIONS: [(&str, Situation); 32] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -56,6 +57,26 @@ const SITUATIONS: [(&str, Situation); 29] = [
         does(to, &["put", "--text", "the dog barks", "--embed", "now"]);
         does(to, &["put", "--text", "the dog sleeps"]);
         Call::of(&["find", "dog"])
+    }),
+    ("trace_failed", |to| {
+        does(to, &["init"]);
+        to.write("traces/broken.db", b"SQLite format 3\0broken");
+        Call::of(&["sync", "traces"])
+    }),
+    ("note_unreadable", |to| {
+        does(to, &["init"]);
+        write_session(to, "a.jsonl", "a", &["Hello", "assistant: Hi."]);
+        to.write("memory/learnings/odd.md", "no frontmatter");
+        Call::of(&["sync", "--memory-root", "memory", "a.jsonl"])
+    }),
+    ("note_conflict", |to| {
+        does(to, &["init"]);
+        write_session(to, "a.jsonl", "a", &["Never edit the files in generated/ by hand."]);
+        does(to, &["sync", "--memory-root", "memory", "a.jsonl"]);
+        for note in files(&to.path("memory/learnings")) {
+            std::fs::write(note, "spoilt").expect("a note");
+        }
+        Call::of(&["sync", "--memory-root", "memory", "a.jsonl"])
     }),
     ("held_for_review", |to| {
         does(to, &["init"]);

@@ -1,5 +1,7 @@
 //! The kinds of records that mean something to this crate. Every other kind is the caller's.
 
+use crate::records::uri::Uri;
+
 /// Makes or changes a branch.
 pub(crate) const BRANCH: &str = "branch";
 /// Names a place in the log.
@@ -27,6 +29,35 @@ pub const INSIGHT: &str = "insight";
 /// How often a fact was read: the capsule writes it about itself, and no search or list of memories
 /// shows it.
 pub const ACCESS: &str = "access";
+/// A file of session traces that was read, and what became of it.
+pub const TRACE_FILE: &str = "trace_file";
+/// What a session said, bounded and without secrets.
+pub const TRACE_SESSION: &str = "trace_session";
+
+/// Which file of a folder a fact was written to last.
+pub const TRACE_NOTE: &str = "trace_note";
+
+/// Kinds of the notes that the memory keeps for itself beside the records, and how the names of
+/// each begin. No search and no list of memories shows them.
+const NOTES: [(&str, &str); 4] = [
+    (ACCESS, "access/"),
+    (TRACE_FILE, "kapsa/trace/file/"),
+    (TRACE_SESSION, "kapsa/trace/session/"),
+    (TRACE_NOTE, "kapsa/trace/note/"),
+];
+
+/// Whether records of this kind are notes.
+pub(crate) fn is_note(kind: &str) -> bool {
+    NOTES.iter().any(|(note, _)| *note == kind)
+}
+
+/// The kind of the notes that are kept under such a URI.
+pub(crate) fn noted_under(uri: &Uri) -> Option<&'static str> {
+    let (kind, _) = NOTES.iter().find(|(_, begins)| {
+        uri.short().strip_prefix(begins).is_some_and(|rest| !rest.is_empty())
+    })?;
+    Some(kind)
+}
 
 /// Whether records of this kind are searched for by parts of their text, so that the index needs
 /// their trigrams.

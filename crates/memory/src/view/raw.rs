@@ -15,6 +15,7 @@ use crate::records::kinds;
 use crate::records::record::{BranchId, Micros, Record};
 use crate::records::request::{Filter, LIMIT_NONE};
 use crate::records::uri::Uri;
+use crate::tables::branch_table::Class;
 
 /// What the index can answer by itself. Each clause lets through all that fits it; empty ones let
 /// through everything.
@@ -58,14 +59,35 @@ impl<'a> RawView<'a> {
         Ok(self.view.known(uri)?.map(|body| body.record))
     }
 
-    /// The note that the memory keeps under this URI, whoever looks: how often a fact was read.
-    /// None under the URI of anything else.
+    /// The note that the memory keeps under this URI, whoever looks: how often a fact was read, what
+    /// a trace said. None under the URI of anything else.
     ///
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn noted(&self, uri: &Uri) -> Result<Option<Record>> {
-        let is_note = |record: &Record| record.system && record.kind == kinds::ACCESS;
+        let is_note = |record: &Record| record.system && kinds::is_note(&record.kind);
         Ok(self.view.visible(uri)?.map(|body| body.record).filter(is_note))
+    }
+
+    /// Every note of a kind, the newest first; none for a principal, and none of any other kind.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn notes(&self, kind: &str) -> Result<Vec<Record>> {
+        if !kinds::is_note(kind) || self.view.is_guarded() {
+            return Ok(Vec::new());
+        }
+        let store = self.view.store();
+        let filter = kapsa_index::Filter {
+            all: vec![vec![format!("kind:{kind}")]],
+            seqs: Some(store.sequences(self.view.lineage(), Class::System)?),
+            ..kapsa_index::Filter::default()
+        };
+        let mut visibility = Visibility::of(self.view);
+        let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
+        let found = store.searcher()?.newest(&filter, LIMIT_NONE, None, &mut accept)?;
+        visibility.finish()?;
+        found.into_iter().map(|sequence| store.record(sequence)).collect()
     }
 
     /// The record, if whoever looks may know it.

@@ -116,6 +116,19 @@ impl Store {
         }
     }
 
+    /// Whether the capsule wrote a record about itself, found without decoding what it holds.
+    pub(crate) fn is_system(&self, sequence: u64) -> Result<bool> {
+        if sequence >= self.snapshot.tail().start
+            && let Some(body) = self.tail()?.body(sequence)
+        {
+            return Ok(body.record.system);
+        }
+        match self.snapshot.record(sequence)?.stored() {
+            Stored::Body(bytes) => Ok(codec::brief(bytes).is_some_and(|brief| brief.system)),
+            Stored::Purged(_) => Ok(false),
+        }
+    }
+
     pub(crate) fn record(&self, sequence: u64) -> Result<Record> {
         Ok(self.body(sequence)?.record)
     }

@@ -167,9 +167,11 @@ impl Permit<'_> {
         counting.iter().try_for_each(|body| self.change(&body.record))
     }
 
-    /// Whether the fact that a note is about is not hidden from it.
+    /// Whether the fact that a note is about is not hidden from it. Other notes are the owner's.
     fn note(&self, note: &Uri) -> Result<()> {
-        let Some(rest) = note.short().strip_prefix(kinds::ACCESS) else { return Ok(()) };
+        let Some(rest) = note.short().strip_prefix(kinds::ACCESS) else {
+            return self.deny("change what only the owner writes");
+        };
         let fact = Uri::parse(&format!("{}{rest}", kinds::FACT))?;
         if self.counting(&fact)?.is_hidden() { Err(not_found(note)) } else { Ok(()) }
     }

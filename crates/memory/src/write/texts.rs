@@ -36,6 +36,10 @@ pub(super) fn of_stored(
     sequence: u64,
     embedder: &dyn Embedder,
 ) -> Result<Vec<Passage>> {
+    // What is kept of a session may be large, and is never embedded.
+    if view.store().is_system(sequence)? {
+        return Ok(Vec::new());
+    }
     let body = view.store().body(sequence)?;
     let record = &body.record;
     if !body.is_embedded() {

@@ -145,17 +145,17 @@ impl<'w> Transaction<'w> {
         Ok(())
     }
 
-    /// Adds what the memory notes of its own beside the records: how often a fact was read. No
-    /// search and no list of memories shows it, and since it is nobody's record, a principal's
-    /// clearance does not apply to it.
+    /// Adds what the memory notes of its own beside the records: how often a fact was read, which
+    /// traces were. No search and no list of memories shows it, and since it is nobody's record, a
+    /// principal's clearance does not apply to it.
     ///
     /// # Errors
     /// `InvalidRecord`; `InvalidOperation` for any other kind of record.
     pub fn note(&mut self, record: NewRecord) -> Result<()> {
         record.check()?;
-        let is_note = record.kind == kinds::ACCESS && record.uri.as_ref().is_some_and(is_noted);
-        if !is_note {
-            return Err(misuse("only counts of reads are notes"));
+        let noted = record.uri.as_ref().and_then(kinds::noted_under);
+        if noted != Some(record.kind.as_str()) {
+            return Err(misuse(NO_NOTE));
         }
         let envelope = Envelope { system: true, ..self.writer.envelope() };
         self.pending.push(Pending::put(record, envelope));
@@ -167,8 +167,8 @@ impl<'w> Transaction<'w> {
     /// # Errors
     /// `InvalidOperation` for the URI of anything else.
     pub fn remove_note(&mut self, uri: &Uri) -> Result<()> {
-        if !is_noted(uri) {
-            return Err(misuse("only counts of reads are notes"));
+        if kinds::noted_under(uri).is_none() {
+            return Err(misuse(NO_NOTE));
         }
         let envelope = Envelope { system: true, ..self.writer.envelope() };
         self.pending.push(Pending::bury(Operation::Tombstone, uri.clone(), envelope));
@@ -437,10 +437,7 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// Whether a URI is one under which the memory keeps notes.
-fn is_noted(uri: &Uri) -> bool {
-    uri.short().strip_prefix(kinds::ACCESS).is_some_and(|rest| rest.starts_with('/'))
-}
+const NO_NOTE: &str = "only counts of reads, and what is kept of traces, are notes";
 
 pub(super) fn archived(branch: &str) -> Error {
     misuse(&format!("branch {branch} is archived: it can be read and not written"))

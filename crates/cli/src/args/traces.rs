@@ -1,0 +1,81 @@
+//! Arguments of `sync`, `trace` and `status`.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use kapsa_ingest::Agent;
+use kapsa_memory::Micros;
+
+use super::search::EmbedWhen;
+use super::values::count;
+use crate::{examples, typed_time};
+
+#[derive(Debug, Args)]
+pub(crate) struct SyncArgs {
+    /// Files of session traces, and folders that hold them
+    #[arg(required = true, value_name = "TRACE|FOLDER")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only sessions that went on since: RFC 3339, a date, or an age such as 7d
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
+    pub(crate) since: Option<Micros>,
+    /// Only sessions that began before this time; a date includes its day
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_end_arg)]
+    pub(crate) until: Option<Micros>,
+    /// Only sessions of this long until now, such as 7d or 12h
+    #[arg(long, value_name = "AGE", conflicts_with = "since", value_parser = typed_time::parse_arg)]
+    pub(crate) window: Option<Micros>,
+    /// Only sessions of this agent
+    #[arg(long, value_name = "NAME", value_parser = agents())]
+    pub(crate) agent: Option<String>,
+    /// Read so many sessions at most: what its program will delete soon, then the newest
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) max_sessions: Option<usize>,
+    /// Show what would be stored, and store nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Keep the sessions without looking for memories in them
+    #[arg(long)]
+    pub(crate) no_extract: bool,
+    /// Read files again that have not changed
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show the memories as files in this folder, and take what was edited there: one trace, one run
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "no_extract", "max_sessions"])]
+    pub(crate) memory_root: Option<PathBuf>,
+    /// Keep a folder of each run here [default: .acreta/workspace]
+    #[arg(long, value_name = "DIR", requires = "memory_root")]
+    pub(crate) workspace_root: Option<PathBuf>,
+    /// What the run is for: sync, hot or cold
+    #[arg(long, value_name = "MODE", requires = "memory_root", default_value = "sync")]
+    pub(crate) mode: String,
+    /// When to embed what was stored [default: now]
+    #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
+    pub(crate) embed: Option<EmbedWhen>,
+}
+
+fn agents() -> PossibleValuesParser {
+    PossibleValuesParser::new(Agent::ALL.map(Agent::name))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    #[command(subcommand)]
+    pub(crate) verb: TraceVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceVerb {
+    /// Print what a trace holds for later sessions, and store nothing
+    #[command(after_help = examples::TRACE)]
+    Extract {
+        /// File of session traces
+        file: PathBuf,
+    },
+    /// Print a session that was synced, as it is kept: without secrets, long results shortened
+    #[command(after_help = examples::TRACE)]
+    Show {
+        /// Id of the session, or how it begins
+        session: String,
+    },
+}

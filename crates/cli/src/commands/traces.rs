@@ -1,0 +1,405 @@
+//! `sync`, `trace` and `status`: traces of sessions become memories.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use kapsa_agents::StoreLocation;
+use kapsa_extract::Candidate;
+use kapsa_ingest::Agent;
+use kapsa_traces::{
+    FileState, Kept, PURGED_AFTER_DAYS, Registry, Report, RunOptions, Step, SyncOptions, TraceFile,
+    original_of, run as run_trace, sync as sync_traces,
+};
+use serde_json::{Map, Value};
+
+use crate::app::{App, Status, did};
+use crate::args::{EmbedWhen, SyncArgs, TraceVerb};
+use crate::commands::embed::New;
+use crate::error::{CliError, Done, Result};
+use crate::moment::{self, readable};
+use crate::output::Piece;
+use crate::progress::Progress;
+use crate::render::counted;
+use crate::wire::Time;
+use crate::wire::traces::{
+    CandidateOut, ExtractedOut, KeptSessionOut, RunOut, SessionDecisionOut, SyncAnswer, SyncOut,
+    SyncStatusOut, SyncedFileOut,
+};
+
+/// Exit code of a sync of which some files could not be read.
+const EXIT_PARTIAL: u8 = 3;
+/// Columns by which what follows a first line is indented.
+const INDENT: usize = 2;
+
+/// `kapsa sync`.
+pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
+    let location = app.location()?;
+    let paths = args.paths.iter().map(|path| absolute(path)).collect::<Result<Vec<_>>>()?;
+    let options = SyncOptions {
+        since: args.since.or(args.window),
+        until: args.until,
+        agent: args.agent.as_deref().and_then(agent_named),
+        sessions_max: args.max_sessions.map(|most| most as u64),
+        is_dry: args.dry_run,
+        extracts: !args.no_extract,
+        force: args.force,
+        provenance: app.write_options(None).provenance,
+        ..SyncOptions::new(moment::now)
+    };
+    if let Some(memory_root) = &args.memory_root {
+        return run_one(app, args, &location, &paths, memory_root, options);
+    }
+    let new = New::begin(app, args.embed.or(Some(EmbedWhen::Now)))?;
+    let report = {
+        let mut reading = Progress::new("reading files", &app.out);
+        let mut going_through = Progress::new("going through sessions", &app.out);
+        sync_traces(&location, &paths, &options, &mut |step| match step {
+            Step::Files(done, total) => reading.set(done, Some(total)),
+            Step::Sessions(done, total) => going_through.set(done, Some(total)),
+        })?
+    };
+    let embedding = if args.dry_run {
+        None
+    } else {
+        did(app, Done::new(format!("synced {}", counted(report.sessions, "session"))));
+        new.end(app)
+    };
+    warn(app, &report);
+    if app.out.is_json() {
+        app.out.json(&SyncAnswer::Sync(SyncOut::of(&report, embedding)))?;
+    } else {
+        show(app, &report)?;
+    }
+    Ok(if report.failed.is_empty() { Status::Done } else { Status::Told(EXIT_PARTIAL) })
+}
+
+/// A run over one trace, with a folder of its own and the memories as files.
+fn run_one(
+    app: &mut App,
+    args: &SyncArgs,
+    location: &StoreLocation,
+    paths: &[PathBuf],
+    memory_root: &Path,
+    options: SyncOptions<'_>,
+) -> Result<Status> {
+    let [trace] = paths else {
+        return Err(CliError::usage("--memory-root takes one trace, not several"));
+    };
+    let random = kapsa_memory::random_id();
+    let chance = u32::from_le_bytes([random[0], random[1], random[2], random[3]]);
+    let memory_root = absolute(memory_root)?;
+    let workspace_root = args.workspace_root.as_deref().map(absolute).transpose()?;
+    let options = RunOptions::new(options, &absolute(Path::new("."))?, chance);
+    let new = New::begin(app, args.embed.or(Some(EmbedWhen::Now)))?;
+    let done = run_trace(
+        location,
+        trace,
+        Some(&memory_root),
+        workspace_root.as_deref(),
+        &args.mode,
+        &options,
+    )?;
+    did(app, Done::new(format!("run {}", done.run_id)));
+    let embedding = new.end(app);
+    for path in &done.viewed.conflicts {
+        let message =
+            format!("{} was changed here and in the capsule: it is left as it is", path.display());
+        app.out.warn("note_conflict", &message);
+    }
+    for (path, reason) in &done.viewed.unreadable {
+        app.out.warn("note_unreadable", &format!("{}: {reason}", path.display()));
+    }
+    if app.out.is_json() {
+        app.out.json(&SyncAnswer::Run(RunOut::of(&done, embedding)))?;
+        return Ok(Status::Done);
+    }
+    show(app, &done.report)?;
+    line_of(app, "run", &done.run_folder.display().to_string())?;
+    line_of(app, "summary", &done.summary_path.display().to_string())?;
+    for path in &done.written_memory_paths {
+        line_of(app, "wrote", &path.display().to_string())?;
+    }
+    Ok(Status::Done)
+}
+
+fn agent_named(name: &str) -> Option<Agent> {
+    Agent::ALL.into_iter().find(|agent| agent.name() == name)
+}
+
+/// A path that means the same in every folder.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path)
+        .map_err(|error| CliError::io(&format!("find {}", path.display()), &error))
+}
+
+fn warn(app: &mut App, report: &Report) {
+    for failed in &report.failed {
+        app.out.warn("trace_failed", &failed.message);
+    }
+    if report.expiring > 0 {
+        let message = format!(
+            "{} older than 25 days: agents delete their transcripts after about {} days",
+            counted(report.expiring, "file"),
+            PURGED_AFTER_DAYS
+        );
+        app.out.note(&message);
+    }
+}
+
+/// For people: what was read, what was skipped, and each new memory in a line.
+fn show(app: &mut App, report: &Report) -> Result<()> {
+    for kept in report.kept.iter().filter(|kept| is_news(kept)) {
+        memory_line(app, kept)?;
+    }
+    let mut skipped: Vec<String> = Vec::new();
+    for (reason, kind, count) in report.skipped.iter() {
+        skipped.push(format!("{count} {kind} ({})", reason.words()));
+    }
+    let files = [
+        (report.read, "read"),
+        (report.unchanged, "unchanged"),
+        (report.others, "without traces"),
+        (report.left + report.over, "left for later"),
+        (report.waiting.len() as u64, "still being written"),
+        (report.failed.len() as u64, "failed"),
+    ];
+    let sessions = [
+        (report.sessions, "read"),
+        (report.sessions_own, "of Kapsa's own"),
+        (report.sessions_of_others, "of other agents"),
+        (report.sessions_of_other_time, "of other times"),
+    ];
+    let actions = report.actions();
+    let count = |name: &str| actions.get(name).copied().unwrap_or_default();
+    let memories = [
+        (count("add"), "added"),
+        (count("update"), "updated"),
+        (count("no_op"), "known"),
+        (count("supersede"), "superseding"),
+        (count("precede"), "older"),
+        (report.taken_back, "taken back"),
+        (report.pending(), "pending"),
+        (report.held(), "held for review"),
+    ];
+    line_of(app, "files", &joined(&files))?;
+    line_of(app, "sessions", &joined(&sessions))?;
+    if !skipped.is_empty() {
+        line_of(app, "skipped", &skipped.join(", "))?;
+    }
+    line_of(app, "memories", &joined(&memories))?;
+    if report.is_dry {
+        app.out.note("nothing was stored");
+    }
+    Ok(())
+}
+
+/// Whether somebody who reads the report would miss it.
+fn is_news(kept: &Kept) -> bool {
+    kept.decision.action != "no_op" || kept.decision.pending || kept.confirms
+}
+
+/// `add  preference  Ask before adding a dependency  (session.jsonl:12)`.
+fn memory_line(app: &mut App, kept: &Kept) -> Result<()> {
+    let decision = &kept.decision;
+    let what = match decision.action.as_str() {
+        "no_op" if decision.pending => "pending",
+        "no_op" => "confirmed",
+        action => action,
+    };
+    let held = if decision.held { "  held for review" } else { "" };
+    app.out.pieces(
+        &[
+            Piece::plain(format!("{what:<10}")),
+            Piece::strong(format!("{:<11}", kept.kind)),
+            Piece::plain(kept.title.as_str()),
+            Piece::faint(format!("  {}{held}", kept.place)),
+        ],
+        INDENT,
+    )
+}
+
+/// Numbers that are not 0, with what they count.
+fn joined(counts: &[(u64, &str)]) -> String {
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if told.is_empty() { "none".to_string() } else { told.join(", ") }
+}
+
+const NAME_COLUMNS: usize = 10;
+
+fn line_of(app: &mut App, name: &str, value: &str) -> Result<()> {
+    app.out.pieces(
+        &[Piece::faint(format!("{name:<NAME_COLUMNS$}")), Piece::plain(value)],
+        NAME_COLUMNS,
+    )
+}
+
+/// `kapsa trace`.
+pub(crate) fn trace(app: &mut App, verb: TraceVerb) -> Result<()> {
+    match verb {
+        TraceVerb::Extract { file } => extract(app, &file),
+        TraceVerb::Show { session } => show_session(app, &session),
+    }
+}
+
+/// What a trace holds, by the rules that a sync goes by.
+fn extract(app: &mut App, file: &Path) -> Result<()> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let reading = kapsa_ingest::sessions(file, &mut |session| {
+        candidates.extend(kapsa_extract::extract(&session).candidates);
+        std::ops::ControlFlow::Continue(())
+    })
+    .map_err(|error| unreadable(&error))?;
+    if reading.format.is_none() {
+        let message = format!("{} holds no session trace", file.display());
+        return Err(CliError::user("no_trace", message).hint("docs/traces.md lists the formats"));
+    }
+    if app.out.is_json() {
+        let candidates = candidates.iter().map(CandidateOut::from).collect();
+        return app.out.json(&ExtractedOut { candidates });
+    }
+    for candidate in &candidates {
+        let places: Vec<String> = candidate.evidence.iter().map(ToString::to_string).collect();
+        let back = if candidate.reversed { "  taken back later" } else { "" };
+        app.out.pieces(
+            &[
+                Piece::strong(format!("{:<11}", candidate.kind.name())),
+                Piece::plain(candidate.title.as_str()),
+                Piece::faint(format!("  {}{back}", places.join(","))),
+            ],
+            INDENT,
+        )?;
+        if candidate.body != candidate.title {
+            app.out.body(&indented(&candidate.body))?;
+        }
+    }
+    if candidates.is_empty() {
+        app.out.note("nothing in it is worth keeping");
+    }
+    Ok(())
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("{:INDENT$}{line}\n", "")).collect()
+}
+
+fn unreadable(error: &kapsa_ingest::Error) -> CliError {
+    CliError::user("trace_unreadable", error.to_string())
+}
+
+fn show_session(app: &mut App, id: &str) -> Result<()> {
+    let location = app.location()?;
+    let registry = Registry::load(&location)?;
+    let found = registry.sessions(id);
+    let ids: BTreeMap<&str, usize> =
+        found.iter().enumerate().map(|(at, (_, session))| (session.id.as_str(), at)).collect();
+    let (file, session) = match (found.as_slice(), ids.len()) {
+        ([.., last], 1) => *last,
+        ([], _) => {
+            let message = format!("no session {id} was synced");
+            let hint = "kapsa sync FOLDER reads sessions; kapsa status --json lists files";
+            return Err(CliError::user("session_not_found", message).hint(hint));
+        }
+        _ => {
+            let names: Vec<&str> = ids.keys().copied().collect();
+            let message = format!("{id} begins the ids of {} sessions", names.len());
+            return Err(CliError::user("session_ambiguous", message).hint(names.join(", ")));
+        }
+    };
+    let Some(original) = original_of(&location, session)? else {
+        let message = format!("the original of session {} is not kept", session.id);
+        let hint = "kapsa sync --force reads its file again";
+        return Err(CliError::user("original_not_found", message).hint(hint));
+    };
+    if app.out.is_json() {
+        return app.out.json(&KeptSessionOut {
+            session: &session.id,
+            agent: &session.agent,
+            path: &file.path,
+            decisions: SessionDecisionOut::all_of(session),
+            original: &original,
+        });
+    }
+    line_of(app, "session", &format!("{}/{}", session.agent, session.id))?;
+    line_of(app, "file", &file.path)?;
+    for name in ["cwd", "repo", "branch"] {
+        if let Some(value) = original.get(name).and_then(Value::as_str) {
+            line_of(app, name, value)?;
+        }
+    }
+    let turns = original.get("turns").and_then(Value::as_array);
+    turns
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
+        .try_for_each(|turn| show_turn(app, turn))
+}
+
+fn show_turn(app: &mut App, turn: &Map<String, Value>) -> Result<()> {
+    let text = |name: &str| turn.get(name).and_then(Value::as_str).unwrap_or_default();
+    let kind = if text("kind").is_empty() { "" } else { " (reasoning)" };
+    app.out.text("\n")?;
+    let outcome = turn.get("outcome").map(|outcome| match outcome {
+        Value::String(outcome) => format!("  {outcome}"),
+        exit => format!("  exit code {exit}"),
+    });
+    app.out.pieces(
+        &[
+            Piece::strong(format!("{}{kind}", text("speaker"))),
+            Piece::faint(format!("  {}{}", text("at"), outcome.unwrap_or_default())),
+        ],
+        INDENT,
+    )?;
+    if let Some(call) = turn.get("call") {
+        let tool = call.get("tool").and_then(Value::as_str).unwrap_or_default();
+        let arguments = call.get("arguments").map(ToString::to_string).unwrap_or_default();
+        app.out.body(&format!("{tool} {arguments}"))?;
+    }
+    if text("text").is_empty() { Ok(()) } else { app.out.body(text("text")) }
+}
+
+/// `kapsa status`.
+pub(crate) fn status(app: &mut App) -> Result<()> {
+    let registry = Registry::load(&app.location()?)?;
+    let files: Vec<&TraceFile> = registry.files().collect();
+    let of_state = |state| files.iter().filter(|file| file.state == state).count();
+    let session_count = files.iter().map(|file| file.sessions.len()).sum();
+    let synced_at = files.iter().map(|file| file.read_at).max();
+    let odd: Vec<&TraceFile> =
+        files.iter().copied().filter(|file| file.state != FileState::Read).collect();
+    if app.out.is_json() {
+        return app.out.json(&SyncStatusOut {
+            read_count: of_state(FileState::Read),
+            waiting_count: of_state(FileState::Waiting),
+            failed_count: of_state(FileState::Failed),
+            session_count,
+            synced_at: synced_at.map(Time),
+            files: odd.iter().map(|file| SyncedFileOut::from(*file)).collect(),
+        });
+    }
+    let Some(synced_at) = synced_at else {
+        app.out.note("nothing was synced yet; kapsa sync FOLDER reads session traces");
+        return Ok(());
+    };
+    line_of(app, "synced", &readable(synced_at))?;
+    let counts = [
+        (of_state(FileState::Read) as u64, "read"),
+        (of_state(FileState::Waiting) as u64, "still being written"),
+        (of_state(FileState::Failed) as u64, "failed"),
+    ];
+    line_of(app, "files", &joined(&counts))?;
+    let mut agents: BTreeMap<&str, u64> = BTreeMap::new();
+    for session in files.iter().flat_map(|file| &file.sessions) {
+        *agents.entry(&session.agent).or_default() += 1;
+    }
+    let agents: Vec<(u64, &str)> = agents.into_iter().map(|(name, count)| (count, name)).collect();
+    line_of(app, "sessions", &joined(&agents))?;
+    for file in odd {
+        let why = if file.error.is_empty() { "still being written" } else { file.error.as_str() };
+        line_of(app, "", &format!("{}: {why}", file.path))?;
+    }
+    Ok(())
+}

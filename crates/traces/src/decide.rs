@@ -1,0 +1,303 @@
+//! What becomes of a candidate beside what is known, decided without a model: the same candidate
+//! and the same memories give the same decision. Plain values in, plain values out.
+//!
+//! How much two texts overlap decides first ([`crate::Overlap`]); between the two thresholds the
+//! comparer of facts is asked about the titles. Where it is not sure, nothing is lost and nothing
+//! is changed: the candidate is kept as pending, and somebody decides.
+
+use kapsa_agents::{Comparison, Fact, Preset, Verdict};
+
+use crate::known::{Known, Offer, speaker_name, standing_of};
+use crate::overlap::Overlap;
+
+/// From where on a text is taken for another one's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// From this overlap on two texts are about the same.
+    pub update: f64,
+    /// Below this one a text is new.
+    pub compare: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Thresholds {
+        Thresholds { update: 0.72, compare: 0.40 }
+    }
+}
+
+/// Least overlap of two *titles* at which a later statement that takes an earlier one back is
+/// noticed, although the whole texts have little in common: their reasons differ by nature.
+pub const REVERSAL_MIN: f64 = 0.25;
+
+/// Known memories between the thresholds that the comparer is asked about, the most alike first.
+const COMPARED_MAX: usize = 8;
+
+/// What becomes of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It is a memory of its own.
+    Add,
+    /// A known one says it, and gets what is new in it.
+    Update,
+    /// A known one says it already, or nobody can tell yet.
+    NoOp,
+    /// It takes the place of a known one.
+    Supersede,
+    /// It is older than the known one that says otherwise: kept as what was said before.
+    Precede,
+}
+
+impl Action {
+    /// Every action.
+    pub const ALL: [Action; 5] =
+        [Action::Add, Action::Update, Action::NoOp, Action::Supersede, Action::Precede];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Add => "add",
+            Action::Update => "update",
+            Action::NoOp => "no_op",
+            Action::Supersede => "supersede",
+            Action::Precede => "precede",
+        }
+    }
+}
+
+/// A decision, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// What is done.
+    pub action: Action,
+    /// Id of the memory that it is about.
+    pub other: Option<String>,
+    /// How much the two texts overlap, 0 to 1.
+    pub score: f64,
+    /// Why.
+    pub reason: String,
+    /// Whether the known memory gets one more piece of evidence.
+    pub confirms: bool,
+    /// What somebody has to decide: what the candidate would be to the known memory.
+    pub proposed: Option<Comparison>,
+}
+
+impl Decision {
+    fn new(action: Action, other: Option<&Known>, score: f64, reason: &str) -> Decision {
+        Decision {
+            action,
+            other: other.map(|known| known.fact.id.clone()),
+            score,
+            reason: reason.to_string(),
+            confirms: false,
+            proposed: None,
+        }
+    }
+
+    fn confirming(self) -> Decision {
+        Decision { confirms: true, ..self }
+    }
+
+    /// That this session said it before.
+    pub(crate) fn told_before(other: &str) -> Decision {
+        Decision {
+            other: Some(other.to_string()),
+            ..Decision::new(Action::NoOp, None, 1.0, "this session said it before")
+        }
+    }
+}
+
+/// A known memory beside a candidate.
+struct Beside<'a> {
+    known: &'a Known,
+    overlap: Overlap,
+    /// Overlap of the titles alone.
+    titles: f64,
+}
+
+/// What becomes of an offer beside these known memories, live ones of its repository and of none.
+#[must_use]
+pub fn decide(offer: &Offer, known: &[Known], thresholds: &Thresholds) -> Decision {
+    let words = offer.words();
+    let title = crate::overlap::Words::of(&offer.title);
+    if let Some(known) = known.iter().find(|known| known.was_told(offer)) {
+        return Decision::told_before(&known.fact.id);
+    }
+    let mut all: Vec<Beside<'_>> = known
+        .iter()
+        .map(|known| Beside {
+            known,
+            overlap: words.overlap(&known.words),
+            titles: title.overlap(&crate::overlap::Words::of(&known.title)).score,
+        })
+        .collect();
+    // Of equal ones the first that was stored.
+    all.sort_by(|a, b| b.overlap.score.total_cmp(&a.overlap.score));
+    if let Some(same) = all.iter().find(|beside| is_exact(offer, beside.known)) {
+        let reason = "the same type, title and body";
+        return Decision::new(Action::NoOp, Some(same.known), 1.0, reason).confirming();
+    }
+    let is_about_the_same = |beside: &&Beside<'_>| {
+        beside.overlap.score >= thresholds.update
+            && !beside.overlap.differs
+            && beside.known.has_primitive(offer.kind.primitive())
+    };
+    if let Some(same) = all.iter().find(is_about_the_same) {
+        return restated(offer, same);
+    }
+    let between: Vec<&Beside<'_>> = all
+        .iter()
+        .filter(|beside| beside.overlap.score >= thresholds.compare)
+        .take(COMPARED_MAX)
+        .collect();
+    if let Some(decision) = compared(offer, &between) {
+        return decision;
+    }
+    let nearest = all.first();
+    let score = nearest.map_or(0.0, |beside| beside.overlap.score);
+    reversed(offer, &all).unwrap_or_else(|| match nearest {
+        Some(nearest) if score >= thresholds.compare => {
+            Decision::new(Action::Add, Some(nearest.known), score, "it says something else")
+        }
+        _ => Decision::new(Action::Add, None, score, "nothing like it is known"),
+    })
+}
+
+/// Whether a known memory is the same, word for word.
+fn is_exact(offer: &Offer, known: &Known) -> bool {
+    known.has_primitive(offer.kind.primitive())
+        && known.title == offer.title
+        && known.body == offer.body
+}
+
+/// What becomes of what a known memory says in about the same words.
+fn restated(offer: &Offer, beside: &Beside<'_>) -> Decision {
+    let score = beside.overlap.score;
+    let decided = match merged(offer, beside.known) {
+        Some(_) => {
+            Decision::new(Action::Update, Some(beside.known), score, "about the same, and more")
+        }
+        None => {
+            Decision::new(Action::NoOp, Some(beside.known), score, "about the same, nothing new")
+        }
+    };
+    decided.confirming()
+}
+
+/// What the comparer of facts makes of the ones between the thresholds; none where it finds that
+/// all of them are about something else.
+fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
+    let verdicts: Vec<(&Beside<'_>, Comparison)> =
+        between.iter().map(|beside| (*beside, compare(offer, beside.known))).collect();
+    let first = |test: &dyn Fn(Verdict) -> bool| {
+        verdicts.iter().find(|(_, comparison)| test(comparison.verdict))
+    };
+    if let Some((beside, comparison)) = first(&|verdict| verdict == Verdict::Same) {
+        let score = beside.overlap.score;
+        let decision = Decision::new(Action::NoOp, Some(beside.known), score, comparison.reason);
+        return Some(decision.confirming());
+    }
+    if let Some((beside, comparison)) = first(&Verdict::replaces) {
+        return Some(replacing(offer, beside, comparison));
+    }
+    let is_unsure = |verdict| matches!(verdict, Verdict::Pending | Verdict::Contests);
+    if let Some((beside, comparison)) = first(&is_unsure) {
+        return Some(undecided(beside, comparison.clone(), comparison.reason));
+    }
+    let (beside, comparison) = verdicts.first()?;
+    // It gives another value or denies what is known in nearly the same words, and the comparer
+    // does not see that they are about one thing.
+    if beside.overlap.differs && comparison.verdict == Verdict::New {
+        let comparison = Comparison { proposed: Some(Verdict::Supersedes), ..comparison.clone() };
+        return Some(undecided(beside, comparison, "nearly the same words, and another value"));
+    }
+    None
+}
+
+/// What takes a statement back although the texts have little in common.
+fn reversed(offer: &Offer, all: &[Beside<'_>]) -> Option<Decision> {
+    all.iter().filter(|beside| beside.titles >= REVERSAL_MIN).take(COMPARED_MAX).find_map(
+        |beside| {
+            let comparison = compare(offer, beside.known);
+            comparison.verdict.replaces().then(|| replacing(offer, beside, &comparison))
+        },
+    )
+}
+
+/// What becomes of what would take a known memory's place.
+fn replacing(offer: &Offer, beside: &Beside<'_>, comparison: &Comparison) -> Decision {
+    let known = beside.known;
+    let score = beside.overlap.score;
+    let proposed = Comparison { proposed: Some(comparison.verdict), ..comparison.clone() };
+    if known.fact.entity != offer.repository {
+        let reason = "it says otherwise for its repository alone";
+        return Decision::new(Action::Add, Some(known), score, reason);
+    }
+    if known.fact.trust > kapsa_memory::Trust::Trace {
+        return undecided(beside, proposed, "what it would replace is trusted further");
+    }
+    if standing_of(speaker_name(offer.said_by)) < known.standing() {
+        return undecided(beside, proposed, "what it would replace was said by somebody else");
+    }
+    if offer.at < known.said_at() {
+        let reason = "a later session says otherwise";
+        return Decision::new(Action::Precede, Some(known), score, reason);
+    }
+    Decision::new(Action::Supersede, Some(known), score, comparison.reason)
+}
+
+fn undecided(beside: &Beside<'_>, proposed: Comparison, reason: &str) -> Decision {
+    let decision = Decision::new(Action::NoOp, Some(beside.known), beside.overlap.score, reason);
+    Decision { proposed: Some(proposed), ..decision }
+}
+
+/// What the comparer of facts says of two titles. Both are taken for one person's words of one
+/// repository: what a user says later holds.
+fn compare(offer: &Offer, known: &Known) -> Comparison {
+    let about = |id: &str, title: &str, at| Fact {
+        entity: ABOUT.to_string(),
+        source: ABOUT.to_string(),
+        ..Fact::new(id, title, at)
+    };
+    // A title alone; the reasons below it are not what is stated.
+    let old = about(&known.fact.id, &known.title, known.said_at());
+    let new = about(&offer.id, &offer.title, offer.at.max(known.said_at()));
+    Preset::Near.compare(&new, &[old])
+}
+
+/// Stands for the repository, which is the same for both.
+const ABOUT: &str = "project";
+
+/// Share of a line's words that a text must have for the line to be no news.
+const LINE_KNOWN: f64 = 0.72;
+
+/// The text of a known memory with what an offer adds to it; none where that is nothing, or does
+/// not fit.
+pub(crate) fn merged(offer: &Offer, known: &Known) -> Option<String> {
+    use crate::known::content;
+    use crate::overlap::Words;
+    use kapsa_extract::{BODY_CHARS_MAX, TITLE_CHARS_MAX};
+
+    // Nobody's words are changed but those of traces.
+    if known.fact.trust > kapsa_memory::Trust::Trace {
+        return None;
+    }
+    let words = offer.words();
+    if known.words.within(&words) >= 1.0 {
+        let is_more = words != known.words;
+        return is_more.then(|| offer.content()).filter(|text| *text != known.fact.content);
+    }
+    let lines = std::iter::once(offer.title.as_str()).chain(offer.body.lines());
+    let news: Vec<&str> = lines
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && Words::of(line).within(&known.words) < LINE_KNOWN)
+        .collect();
+    if news.is_empty() {
+        return None;
+    }
+    let body = [known.body.as_str()].into_iter().filter(|body| !body.is_empty()).chain(news);
+    let body = body.collect::<Vec<_>>().join("\n");
+    let fits =
+        body.chars().count() <= BODY_CHARS_MAX && known.title.chars().count() <= TITLE_CHARS_MAX;
+    fits.then(|| content(&known.title, &body))
+}

@@ -1,0 +1,224 @@
+//! A candidate on its way to the memory, and what is known, in the form in which the two are
+//! compared. Plain values; nothing here stores anything.
+
+use kapsa_agents::{Evidence, Fact};
+use kapsa_extract::{Candidate, MemoryType};
+use kapsa_ingest::Speaker;
+use kapsa_memory::{Micros, Trust};
+use kapsa_redact::redact;
+
+use crate::overlap::Words;
+
+/// What a session offers to the memory: a candidate, and whose it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// Id of the fact that it becomes; the same statement of the same session has the same.
+    pub id: String,
+    /// What it is.
+    pub kind: MemoryType,
+    /// It in one line.
+    pub title: String,
+    /// The rule, why, and how to apply it; empty where the title says it all.
+    pub body: String,
+    /// How sure it is, 0 to 1.
+    pub confidence: f64,
+    /// Whose words it rests on.
+    pub said_by: Speaker,
+    /// When it was said.
+    pub at: Micros,
+    /// `agent/session`: of a sub-agent, the session that started it.
+    pub source: String,
+    /// The file with its lines.
+    pub place: String,
+    /// The repository, may be empty.
+    pub repository: String,
+    /// Tags besides its type.
+    pub tags: Vec<String>,
+}
+
+/// Whose words are to be redacted and compared: the session, its repository and its file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) repository: &'a str,
+    pub(crate) path: &'a str,
+    /// When the session began, for what says no time itself.
+    pub(crate) at: Micros,
+}
+
+/// Prefix of the ids of what came from traces.
+const ID_PREFIX: &str = "t_";
+
+impl Offer {
+    pub(crate) fn of(candidate: &Candidate, origin: &Origin<'_>) -> Offer {
+        // Candidates are redacted where they are found; what is stored is looked at once more.
+        let title = one_line(&redact(&candidate.title).text);
+        let body = redact(candidate.body.trim()).text.into_owned();
+        let body = match body.strip_prefix(&title) {
+            Some("") => String::new(),
+            Some(rest) if rest.starts_with('\n') => rest.trim_start().to_string(),
+            _ => body,
+        };
+        let places: Vec<String> = candidate.evidence.iter().map(ToString::to_string).collect();
+        let place = match places.is_empty() {
+            true => origin.path.to_string(),
+            false => format!("{}:{}", origin.path, places.join(",")),
+        };
+        let mut offer = Offer {
+            id: String::new(),
+            kind: candidate.kind,
+            title,
+            body,
+            confidence: candidate.confidence.clamp(0.0, 1.0),
+            said_by: candidate.said_by,
+            at: candidate.at.unwrap_or(origin.at),
+            source: origin.source.to_string(),
+            place,
+            repository: origin.repository.to_string(),
+            tags: candidate.tags.clone(),
+        };
+        offer.id = id_of(&offer);
+        offer
+    }
+
+    /// Its text as a fact has it.
+    pub(crate) fn content(&self) -> String {
+        content(&self.title, &self.body)
+    }
+
+    pub(crate) fn words(&self) -> Words {
+        Words::of(&self.content())
+    }
+
+    /// The piece of evidence that it is.
+    pub(crate) fn evidence(&self) -> Evidence {
+        Evidence {
+            text: self.content(),
+            source: self.source.clone(),
+            tags: vec![self.kind.name().to_string(), speaker_name(self.said_by).to_string()],
+            at: self.at,
+            place: self.place.clone(),
+            ..Evidence::default()
+        }
+    }
+
+    /// The fact that it becomes where nothing like it is known.
+    pub(crate) fn fact(&self) -> Fact {
+        let kind = self.kind.name();
+        let mut tags = vec![kind.to_string()];
+        tags.extend(self.tags.iter().filter(|tag| *tag != kind).cloned());
+        Fact {
+            entity: self.repository.clone(),
+            tags,
+            confidence: self.confidence,
+            source: self.source.clone(),
+            trust: Trust::Trace,
+            evidence: vec![self.evidence()],
+            ..Fact::new(self.id.clone(), self.content(), self.at)
+        }
+    }
+}
+
+/// What is said, by whom and where decides the id, so that a run which is repeated makes no second
+/// one.
+fn id_of(offer: &Offer) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [&offer.source, offer.kind.name(), &offer.title, &offer.body] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    const DIGITS: usize = 16;
+    format!("{ID_PREFIX}{}", &hasher.finalize().to_hex()[..DIGITS])
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text of a fact: the title, and the body below it.
+pub(crate) fn content(title: &str, body: &str) -> String {
+    if body.is_empty() { title.to_string() } else { format!("{title}\n{body}") }
+}
+
+/// The name of a speaker, as evidence has it.
+pub(crate) fn speaker_name(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::User => "user",
+        Speaker::Tool => "tool",
+        Speaker::Assistant => "assistant",
+        Speaker::Injected => "injected",
+    }
+}
+
+/// How much a speaker's word counts: a person's before a tool's, a tool's before the assistant's.
+pub(crate) fn standing_of(speaker: &str) -> u8 {
+    match speaker {
+        "user" => 3,
+        "tool" => 2,
+        "assistant" => 1,
+        _ => 0,
+    }
+}
+
+/// What is known, as it is compared.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The fact.
+    pub fact: Fact,
+    pub(crate) title: String,
+    pub(crate) body: String,
+    pub(crate) words: Words,
+}
+
+impl Known {
+    /// A fact as it is compared.
+    #[must_use]
+    pub fn of(fact: Fact) -> Known {
+        let (title, body) = match fact.content.split_once('\n') {
+            Some((title, body)) => (title.trim().to_string(), body.trim().to_string()),
+            None => (fact.content.trim().to_string(), String::new()),
+        };
+        let words = Words::of(&fact.content);
+        Known { fact, title, body, words }
+    }
+
+    /// Its type, where it came from a trace.
+    pub(crate) fn kind(&self) -> Option<MemoryType> {
+        self.fact.tags.iter().find_map(|tag| MemoryType::named(tag))
+    }
+
+    /// Whether it may be the same kind of memory: a decision or a learning.
+    pub(crate) fn has_primitive(&self, primitive: &str) -> bool {
+        self.kind().is_none_or(|kind| kind.primitive() == primitive)
+    }
+
+    /// When it was said last.
+    pub(crate) fn said_at(&self) -> Micros {
+        let evidence = self.fact.evidence.iter().map(|one| one.at).max();
+        evidence.unwrap_or(self.fact.updated_at)
+    }
+
+    /// How much its word counts; what somebody wrote by hand as much as a person's.
+    pub(crate) fn standing(&self) -> u8 {
+        if self.fact.trust > Trust::Trace {
+            return standing_of("user");
+        }
+        let of_evidence =
+            self.fact.evidence.iter().flat_map(|one| &one.tags).map(|tag| standing_of(tag));
+        of_evidence.max().unwrap_or_else(|| standing_of("user"))
+    }
+
+    /// Whether this session said this before, or a copy of it did.
+    pub(crate) fn was_told(&self, offer: &Offer) -> bool {
+        let told = Words::of(&offer.content());
+        self.fact.evidence.iter().any(|one| {
+            let says_so = || one.text == offer.content() || Words::of(&one.text) == told;
+            (one.source == offer.source || one.at == offer.at) && says_so()
+        })
+    }
+
+    /// Whether this session is among its evidence.
+    pub(crate) fn has_witness(&self, source: &str) -> bool {
+        self.fact.source == source || self.fact.evidence.iter().any(|one| one.source == source)
+    }
+}

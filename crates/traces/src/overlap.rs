@@ -1,0 +1,173 @@
+//! How much two texts have in common, by their words alone: the same texts give the same number.
+//! Knows nothing of memories.
+//!
+//! The measure is the **Jaccard index of normalised words**: of all different words of both texts,
+//! the share that both have. Containment (the share of the shorter one's words) was not taken: a
+//! short rule is contained in every long text about the same tool, and would be lost in it.
+
+use std::collections::BTreeSet;
+
+use kapsa_memory::query::fold_case;
+
+/// How texts are compared, for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverlapMeasure;
+
+impl OverlapMeasure {
+    /// Its name, as reports have it.
+    pub const NAME: &'static str = "jaccard of normalised words of title and body";
+}
+
+/// Words that say nothing of what a text is about.
+const FILLING: &[&str] = &[
+    "a", "about", "all", "also", "always", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "being", "but", "by", "can", "could", "did", "do", "does", "every", "for",
+    "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let",
+    "make", "may", "must", "my", "of", "on", "or", "our", "please", "should", "since", "so",
+    "sure", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "us",
+    "was", "we", "were", "when", "will", "with", "would", "you", "your", "want", "need",
+];
+
+/// Words that turn what follows them around.
+const NEGATING: &[&str] = &[
+    "no", "not", "never", "don", "dont", "doesn", "without", "avoid", "stop", "cannot", "instead",
+    "rather",
+];
+
+/// What a text says, as words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// All of them.
+    all: BTreeSet<String>,
+    /// Those that are said not to be so.
+    negated: BTreeSet<String>,
+}
+
+/// How two texts compare.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overlap {
+    /// The share of words that both have, 0 to 1.
+    pub score: f64,
+    /// Whether they give different values, or one denies what the other says: then they do not
+    /// say the same, however many words they share.
+    pub differs: bool,
+}
+
+impl Words {
+    pub(crate) fn of(text: &str) -> Words {
+        let folded = fold_case(text);
+        let mut words = Words::default();
+        let mut is_negated = false;
+        for sentence in folded.split(['.', ';', ':', ',', '\n', '!', '?', '(', ')']) {
+            is_negated &= sentence.trim().is_empty();
+            for word in sentence.split(|c: char| !c.is_alphanumeric()) {
+                if NEGATING.contains(&word) {
+                    is_negated = true;
+                } else if word.len() > 1 && !FILLING.contains(&word) {
+                    let word = stem(word).to_string();
+                    if is_negated {
+                        words.negated.insert(word.clone());
+                    }
+                    words.all.insert(word);
+                    is_negated = false;
+                }
+            }
+        }
+        words
+    }
+
+    /// The share of these words that the others have as well; 1 of none.
+    pub(crate) fn within(&self, others: &Words) -> f64 {
+        if self.all.is_empty() {
+            return 1.0;
+        }
+        self.all.intersection(&others.all).count() as f64 / self.all.len() as f64
+    }
+
+    pub(crate) fn overlap(&self, other: &Words) -> Overlap {
+        let both = self.all.intersection(&other.all).count();
+        let either = self.all.len() + other.all.len() - both;
+        let score = if either == 0 { 0.0 } else { both as f64 / either as f64 };
+        Overlap { score, differs: self.denies(other) || self.has_other_values(other) }
+    }
+
+    /// Whether one says of a word what the other denies.
+    fn denies(&self, other: &Words) -> bool {
+        let denied = |a: &Words, b: &Words| {
+            a.negated.iter().any(|word| b.all.contains(word) && !b.negated.contains(word))
+        };
+        denied(self, other) || denied(other, self)
+    }
+
+    /// Whether each has a number that the other lacks.
+    fn has_other_values(&self, other: &Words) -> bool {
+        let lacks = |a: &Words, b: &Words| {
+            a.all.difference(&b.all).any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
+        };
+        lacks(self, other) && lacks(other, self)
+    }
+}
+
+/// A word without the ending of a plural or a verb, where enough of it is left.
+fn stem(word: &str) -> &str {
+    const LEFT_MIN: usize = 3;
+    if !word.is_ascii() || word.bytes().any(|byte| byte.is_ascii_digit()) {
+        return word;
+    }
+    for ending in ["ing", "ed", "es", "s", "e"] {
+        if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= LEFT_MIN)
+            && !(ending == "s" && rest.ends_with('s'))
+        {
+            return doubled(rest);
+        }
+    }
+    word
+}
+
+/// `committ` is `commit`.
+fn doubled(word: &str) -> &str {
+    let bytes = word.as_bytes();
+    match bytes {
+        [.., a, b] if a == b && !matches!(b, b'l' | b's' | b'e') && bytes.len() > 3 => {
+            &word[..word.len() - 1]
+        }
+        _ => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overlap(a: &str, b: &str) -> Overlap {
+        Words::of(a).overlap(&Words::of(b))
+    }
+
+    #[test]
+    fn forms_and_filling_words_make_no_difference() {
+        let same = overlap(
+            "Always run the tests before committing",
+            "Please run tests before you commit.",
+        );
+        assert_eq!(same, Overlap { score: 1.0, differs: false });
+    }
+
+    #[test]
+    fn a_denial_differs_however_many_words_are_shared() {
+        for (a, b) in [
+            ("Use tabs in Makefiles", "Do not use tabs in Makefiles"),
+            ("Use pnpm, not npm", "Use npm, not pnpm"),
+            ("Wait 30 seconds for the server", "Wait 60 seconds for the server"),
+        ] {
+            assert!(overlap(a, b).differs, "{a} / {b}");
+        }
+        assert!(!overlap("Never push to main", "Never push to the main branch").differs);
+        assert!(!overlap("Wait 30 seconds", "Wait 30 seconds, at most 3 times").differs);
+    }
+
+    #[test]
+    fn texts_without_words_have_nothing_in_common() {
+        assert_eq!(overlap("", "…").score, 0.0);
+        assert_eq!(overlap("the of and", "use tabs").score, 0.0);
+    }
+}

@@ -1,0 +1,8 @@
+//! What a sync of session traces does to a capsule, from outside.
+
+mod across;
+mod crashes;
+mod deciding;
+mod registry;
+mod run;
+mod support;
