@@ -46,7 +46,7 @@ fn what_is_allowed_is_answered_with_nothing() {
         ("Write", json!({"file_path": "memory/decisions/a.md", "content": NOTE})),
         (
             "Edit",
-            json!({"file_path": "memory/decisions/old.md", "old_string": "so", "new_string": "not"}),
+            json!({"file_path": "memory/decisions/old.md", "old_string": "It is so", "new_string": "It is not"}),
         ),
         ("Write", json!({"file_path": format!("{RUN}/plan.json"), "content": "{}"})),
         ("Bash", json!({"command": "ls memory | wc -l"})),
