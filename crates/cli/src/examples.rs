@@ -202,6 +202,19 @@ Examples:
   kapsa tour
   kapsa tour --json";
 
+pub(crate) const HOOK_WRITE_GUARD: &str = "\
+Examples:
+  kapsa hook write-guard --memory-root memory --run-folder workspace/sync-20261130-101500-1a2b3c
+
+In the settings of Claude Code, as a hook of PreToolUse for all tools (matcher \"*\"). An event with \
+tool_name, tool_input and cwd comes on standard input. A tool that may not be used is answered \
+with permissionDecision deny and the reason; for one that may, nothing is printed. Exit code 2, \
+which keeps the tool from being used as well, if the event cannot be read.
+
+Notes may be written to decisions/ and learnings/ of the memory, with their keys, and files to \
+the run's folder. Of the shell, only commands are allowed that are known to write nothing. \
+docs/traces.md lists the reasons.";
+
 pub(crate) const SVC: &str = "\
 Examples:
   kapsa svc create run/tasks/t1.mv2

@@ -71,6 +71,8 @@ use crate::output::ErrorStyle;
 
 /// Exit code of a wrong call of `svc`, as the clients of that interface know it.
 const EXIT_USAGE_SVC: u8 = 2;
+/// Exit code of a hook that failed: programs that call hooks go on after any other.
+const EXIT_BLOCKS: u8 = 2;
 
 /// The program: reads the process's arguments, does what they ask for, and says how it ended.
 #[must_use]
@@ -104,6 +106,11 @@ pub fn main() -> ExitCode {
         },
     };
     ExitCode::from(code)
+        Ok(cli) => run(cli).map_or_else(|error| fail(&error, style), Status::exit_code),
+        Err(error) => refuse(&error, style, &typed, Place::default()),
+    };
+    let is_hook = typed.get(1).is_some_and(|verb| verb == "hook");
+    ExitCode::from(if is_hook && code != 0 { EXIT_BLOCKS } else { code })
 }
 
 /// Exit codes of the verbs of session traces, as the first programs of their kind had them.

@@ -424,12 +424,10 @@ fn holds(path: &Path, text: &str) -> Result<bool> {
     Ok(read_file(path)? == text.as_bytes())
 }
 
+/// The text of a note, which can be read: what could not be is never written.
 fn rendered(note: &Note, path: &Path) -> Result<String> {
     let text = note.render();
-    if text.len() > NOTE_BYTES_MAX {
-        let (bytes, bytes_max) = (text.len() as u64, NOTE_BYTES_MAX as u64);
-        return Err(Error::note(path)(NoteError::TooLarge { bytes, bytes_max }));
-    }
+    Note::from_bytes(text.as_bytes()).map_err(Error::note(path))?;
     Ok(text)
 }
 

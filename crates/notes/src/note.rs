@@ -116,13 +116,15 @@ pub enum KeyFault {
 }
 
 /// A memory as a file.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Note {
     /// The keys.
     pub front: Front,
     /// Everything behind the line that ends the frontmatter, byte by byte.
     pub body: String,
-    has_bom: bool,
+    /// The lines around the frontmatter, as they were read: with a mark of the encoding before the
+    /// first, blanks behind, either end of a line, or none at the end of the file.
+    fences: [String; 2],
 }
 
 /// A decision or a learning to be written.
@@ -186,7 +188,8 @@ impl Note {
     /// A note of these parts.
     #[must_use]
     pub fn new(front: Front, body: String) -> Note {
-        Note { front, body, has_bom: false }
+        let fence = format!("{FENCE}\n");
+        Note { front, body, fences: [fence.clone(), fence] }
     }
 
     /// A decision or a learning.
@@ -259,19 +262,19 @@ impl Note {
     /// # Errors
     /// As [`Note::from_bytes`].
     pub fn parse(text: &str) -> Result<Note, NoteError> {
-        let bare = text.strip_prefix(BOM);
-        let (yaml, body, has_crlf) = split(bare.unwrap_or(text))?;
+        let [open, yaml, close, body] = split(text)?;
         let mut front = Front::parse(yaml)?;
-        front.set_crlf(has_crlf);
-        Ok(Note { front, body: body.to_owned(), has_bom: bare.is_some() })
+        front.set_crlf(open.ends_with("\r\n"));
+        Ok(Note { front, body: body.to_owned(), fences: [open, close].map(str::to_owned) })
     }
 
     /// The file: what was read and not changed since is the same bytes.
     #[must_use]
     pub fn render(&self) -> String {
-        let end = if self.front.has_crlf() { "\r\n" } else { "\n" };
-        let bom = if self.has_bom { "\u{feff}" } else { "" };
-        format!("{bom}{FENCE}{end}{}{FENCE}{end}{}", self.front.render(), self.body)
+        let [open, close] = &self.fences;
+        let is_ended = close.ends_with('\n') || self.body.is_empty();
+        let end = if is_ended { "" } else { self.line_end() };
+        format!("{open}{}{close}{end}{}", self.front.render(), self.body)
     }
 
     /// The body without the empty lines around it.
@@ -305,9 +308,13 @@ impl Note {
         self.front = front;
         if let Some(body) = revision.body.filter(|body| body.trim() != self.text()) {
             let body = body_of(body);
-            self.body = if self.front.has_crlf() { body.replace('\n', "\r\n") } else { body };
+            self.body = body.replace('\n', self.line_end());
         }
         Ok(())
+    }
+
+    fn line_end(&self) -> &'static str {
+        if self.front.has_crlf() { "\r\n" } else { "\n" }
     }
 
     /// What is wrong with its keys for a note of its kind.
@@ -383,18 +390,20 @@ fn body_of(text: &str) -> String {
     format!("\n{}\n", text.trim())
 }
 
-/// The YAML, the body, and whether the first line ends as on Windows.
-fn split(text: &str) -> Result<(&str, &str, bool), NoteError> {
+/// The line that begins the frontmatter, the YAML, the line that ends it, and the body: together
+/// they are the text.
+fn split(text: &str) -> Result<[&str; 4], NoteError> {
     let is_fence = |line: &str| line.trim_end() == FENCE;
     let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| is_fence(line)).ok_or(NoteError::NoFrontmatter)?;
-    let mut end = first.len();
+    let begins = |line: &&str| is_fence(line.strip_prefix(BOM).unwrap_or(line));
+    let open = lines.next().filter(begins).ok_or(NoteError::NoFrontmatter)?;
+    let mut end = open.len();
     for line in lines {
+        let body = end + line.len();
         if is_fence(line) {
-            let yaml = &text[first.len()..end];
-            return Ok((yaml, &text[end + line.len()..], first.ends_with("\r\n")));
+            return Ok([open, &text[open.len()..end], line, &text[body..]]);
         }
-        end += line.len();
+        end = body;
     }
     Err(NoteError::UnclosedFrontmatter)
 }

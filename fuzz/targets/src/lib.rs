@@ -13,6 +13,7 @@ mod json_input;
 mod layout;
 mod memory_raw;
 mod memory_sections;
+mod note;
 mod query;
 mod redact;
 mod samples;
@@ -25,6 +26,7 @@ pub use capsule_structured::capsule_structured;
 pub use json_input::json_input;
 pub use memory_raw::memory_raw;
 pub use memory_sections::memory_sections;
+pub use note::note;
 pub use query::query;
 pub use redact::redact_texts;
 pub use seeds::{Seed, seeds};
@@ -35,7 +37,7 @@ pub use uri::uri;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
@@ -43,6 +45,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("query", query),
     ("json_input", json_input),
     ("trace", trace),
+    ("note", note),
     ("redact", redact_texts),
     ("uri", uri),
 ];

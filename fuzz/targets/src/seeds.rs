@@ -7,6 +7,7 @@ use kapsa_capsule::{Snapshot, Stored};
 use kapsa_memory::{NewRecord, Source, Uri, WriteOptions, Writer, create, purge};
 
 use crate::memory_raw::folder;
+use crate::note::NOTES;
 use crate::samples::samples;
 use crate::trace::TRACES;
 
@@ -113,8 +114,13 @@ pub fn seeds() -> Vec<Seed> {
     for (number, table) in tables().into_iter().enumerate() {
         seeds.push(("memory_sections", format!("table-{number}"), table));
     }
-    let texts =
-        [("query", &QUERIES[..]), ("json_input", &JSON), ("trace", &TRACES), ("uri", &URIS)];
+    let texts = [
+        ("query", &QUERIES[..]),
+        ("json_input", &JSON),
+        ("trace", &TRACES),
+        ("note", &NOTES),
+        ("uri", &URIS),
+    ];
     for (target, texts) in texts {
         let head: &[u8] = if target == "query" { &[10, 0] } else { &[] };
         let named = texts

@@ -172,6 +172,11 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("graph add-edge", Owners, &["--type owns --from {uri} --to {uri} --run {run}"]),
     row("graph query", Owners, &["", "--uri {uri}"]),
     row("history", Anybodys, &["{uri}"]),
+    row(
+        "hook write-guard",
+        Nobodys,
+        &["--memory-root . --run-folder . < {json}", "--memory-root . --run-folder {odd} < {json}"],
+    ),
     row("import", Owners, &["other.kapsa", ".kapsa/workspace.kapsa"]),
     row("init", Owners, &["", "--force"]),
     row(

@@ -62,7 +62,10 @@ const GROUPS: [VerbGroup; 8] = [
             "purge", "salvage", "gc",
         ],
     },
-    VerbGroup { heading: "More", verbs: &["tour", "shell", "create", "completions", "man", "svc"] },
+    VerbGroup {
+        heading: "More",
+        verbs: &["tour", "shell", "create", "completions", "man", "hook", "svc"],
+    },
 ];
 
 /// Columns of the names, with the gap after them.

@@ -17,6 +17,7 @@ mod events;
 mod fact;
 mod find;
 mod fs;
+mod hook;
 mod init;
 mod insight;
 mod key;
@@ -58,7 +59,10 @@ const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 /// Whether a verb says nothing of a capsule, whoever calls it. Each line of a shell is a call of
 /// its own.
 fn needs_no_capsule(verb: &Verb) -> bool {
-    matches!(verb, Verb::Completions(_) | Verb::Man(_) | Verb::Tour | Verb::Shell(_))
+    matches!(
+        verb,
+        Verb::Completions(_) | Verb::Man(_) | Verb::Tour | Verb::Shell(_) | Verb::Hook(_)
+    )
 }
 
 /// Does what was asked.
@@ -199,6 +203,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Optimize => care::optimize(app),
         Verb::Purge(args) => care::purge(app, &args),
         Verb::Tour => tour::run(app),
+        Verb::Hook(args) => hook::run(app, args.verb),
         Verb::Svc(args) => svc::run(app, args.verb),
         Verb::Completions(args) => shell::completions(app, &args),
         Verb::Man(args) => shell::man(app, &args),

@@ -13,6 +13,7 @@ pub(crate) mod agent;
 pub(crate) mod care;
 pub(crate) mod error;
 pub(crate) mod fs;
+pub(crate) mod hook;
 pub(crate) mod key;
 pub(crate) mod knowledge;
 pub(crate) mod merge;

@@ -17,6 +17,7 @@ use super::agent::{
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
 use super::fs::{FileOut, FilesFoundOut, FsOut, ListingOut, WrittenOut};
+use super::hook::PreToolUseOut;
 use super::key::KeyOut;
 use super::knowledge::{
     CapturedOut, PoliciesOut, PolicyDiffOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut,
@@ -100,6 +101,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("graph add-edge", of::<PutOut<'_>>),
     ("graph query", of::<Records<'_>>),
     ("history", of::<HistoryOut<'_>>),
+    ("hook write-guard", of::<PreToolUseOut>),
     ("import", of::<ImportOut<'_>>),
     ("init", of::<Made>),
     ("insight add", of::<InsightOut<'_>>),
@@ -178,7 +180,7 @@ const ANSWERS: &[(&str, Make)] = &[
 ];
 
 /// What the names of verbs begin with whose answers hold no warnings: their contract is fixed.
-const WITHOUT_WARNINGS: &str = "svc ";
+const WITHOUT_WARNINGS: [&str; 2] = ["hook ", "svc "];
 /// Name of the schema of failures, beside those of the verbs.
 const ERROR: &str = "error";
 /// Most columns of a line of the reference.
@@ -315,9 +317,14 @@ fn leaves(command: &Command, before: &str, found: &mut Vec<String>) {
 #[must_use]
 pub fn schemas() -> BTreeMap<String, Value> {
     let mut all = without_warnings();
-    let warned = all.iter_mut().filter(|(name, _)| !name.starts_with(WITHOUT_WARNINGS));
+    let warned = all.iter_mut().filter(|(name, _)| !is_fixed(name));
     warned.for_each(|(_, schema)| admit_warnings(schema));
     all
+}
+
+/// Whether the answers of a verb have the shape that others agreed on.
+fn is_fixed(verb: &str) -> bool {
+    WITHOUT_WARNINGS.iter().any(|start| verb.starts_with(start))
 }
 
 /// Lets an answer hold warnings, whichever of several objects it is.

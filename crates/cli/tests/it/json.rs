@@ -636,6 +636,9 @@ fn rest(to: &Checked) {
     to.ok(&["svc", "find", "store.mv2", "other.kapsa", "none.mv2", "--query", "parser"]);
     to.ok(&store("timeline"));
     to.ok(&store("info"));
+    let guard = ["hook", "write-guard", "--memory-root", "memory", "--run-folder", "."];
+    to.answer(0, &guard, br#"{"tool_name":"Write","tool_input":{"file_path":"/a.md"}}"#);
+    to.fails("invalid_event", &guard, b"{}");
     to.ok(&["completions", "bash"]);
     to.ok(&["man"]);
     to.ok(&["man", "--out", "man"]);

@@ -16,6 +16,7 @@ mod documents;
 mod fs;
 mod full_disk;
 mod help;
+mod hook;
 mod init;
 mod json;
 mod keys;

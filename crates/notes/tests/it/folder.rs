@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use kapsa_notes::{
-    Error, MemoryFolder, NOTE_BYTES_MAX, NewMemory, NewSummary, Note, Primitive, Revision, Stamp,
-    hash,
+    Error, FRONT_BYTES_MAX, MemoryFolder, NOTE_BYTES_MAX, NewMemory, NewSummary, Note, Primitive,
+    Revision, Stamp, hash,
 };
 use tempfile::TempDir;
 
@@ -115,6 +115,21 @@ fn what_somebody_changed_meanwhile_is_not_overwritten() {
     assert!(matches!(refused, Err(Error::Changed { .. })), "{refused:?}");
     memory.write(&added.path, &added.note, None).expect("written");
     assert_eq!(names(&memory.root().join("decisions")), ["20261130-port.md"]);
+}
+
+#[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let (_temporary, memory) = memory();
+    let mut large = note("Port");
+    large.body = "x".repeat(NOTE_BYTES_MAX);
+    let mut long = note("Port");
+    long.front.set("mine", "x".repeat(FRONT_BYTES_MAX / 2)).expect("set");
+    long.front.set("more", "x".repeat(FRONT_BYTES_MAX / 2)).expect("set");
+    for note in [large, long] {
+        let refused = memory.add(Primitive::Decision, note, &stamp());
+        assert!(matches!(refused, Err(Error::Note { .. })), "{refused:?}");
+    }
+    assert_eq!(names(&memory.root().join("decisions")).len(), 0);
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! `hook`: what programs of agents call before they use a tool.
+//!
+//! Knows no capsule. Whatever goes wrong ends with the exit code that keeps the tool from being
+//! used, since those programs go on after any other.
+
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf, absolute};
+
+use kapsa_notes::{Denial, Roots, Stamp, Verdict, decide, log_denied};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::args::{HookVerb, WriteGuard};
+use crate::error::{CliError, Kind, Result};
+use crate::moment;
+use crate::wire::hook::{PermissionDecisionOut, PreToolUseOut};
+
+use super::text::standard_input;
+
+/// Longest event, in bytes: it holds all that a tool writes.
+const EVENT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// What is read of an event; programs put more into it.
+#[derive(Debug, Deserialize)]
+struct ToolEvent {
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Value,
+    cwd: Option<PathBuf>,
+}
+
+/// `kapsa hook …`.
+pub(crate) fn run(app: &mut App, verb: HookVerb) -> Result<()> {
+    let HookVerb::WriteGuard(args) = verb;
+    let guarded = catch_unwind(AssertUnwindSafe(|| write_guard(app, &args)));
+    let guarded = guarded.unwrap_or_else(|_panic| {
+        Err(CliError::system("internal", "the guard itself failed; the tool is not used"))
+    });
+    // A caller that does not read the answer has not been told.
+    guarded.map_err(|error| CliError { kind: Kind::System, ..error })
+}
+
+fn write_guard(app: &mut App, args: &WriteGuard) -> Result<()> {
+    let event = event()?;
+    let roots = Roots { memory: full(&args.memory_root)?, run: full(&args.run_folder)? };
+    if !roots.run.is_dir() {
+        let message = format!("there is no run folder {}", args.run_folder.display());
+        return Err(CliError::system("no_folder", message).hint("name it with --run-folder DIR"));
+    }
+    let cwd = match &event.cwd {
+        Some(cwd) if cwd.is_absolute() => cwd.clone(),
+        Some(_) => return Err(malformed("cwd is not an absolute path")),
+        None => full(Path::new("."))?,
+    };
+    match decide(&event.tool_name, &event.tool_input, &roots, &cwd) {
+        Verdict::Allow => Ok(()),
+        Verdict::Deny(denial) => {
+            deny(app, &denial)?;
+            log(&roots.run, &event.tool_name, &denial)
+        }
+    }
+}
+
+fn event() -> Result<ToolEvent> {
+    let mut bytes = Vec::new();
+    standard_input()?
+        .lock()
+        .take(EVENT_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| CliError::io("read standard input", &error))?;
+    if bytes.len() > EVENT_BYTES_MAX {
+        return Err(malformed(&format!("longer than {} MiB", EVENT_BYTES_MAX / (1024 * 1024))));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| malformed(&error.to_string()))
+}
+
+fn malformed(reason: &str) -> CliError {
+    let message = format!("the event on standard input cannot be read: {reason}");
+    CliError::system("invalid_event", message)
+        .hint("a PreToolUse event is one JSON object with tool_name, tool_input and cwd")
+}
+
+fn full(path: &Path) -> Result<PathBuf> {
+    absolute(path).map_err(|error| CliError::io(&format!("find {}", path.display()), &error))
+}
+
+/// Answers that the tool may not be used.
+fn deny(app: &mut App, denial: &Denial) -> Result<()> {
+    app.out.json(&PreToolUseOut {
+        hook_specific_output: PermissionDecisionOut {
+            hook_event_name: "PreToolUse",
+            permission_decision: "deny",
+            permission_decision_reason: denial.to_string(),
+        },
+    })?;
+    app.out.flush()
+}
+
+fn log(run: &Path, tool_name: &str, denial: &Denial) -> Result<()> {
+    let logged =
+        Stamp::from_micros(moment::now()).and_then(|now| log_denied(run, tool_name, denial, &now));
+    logged.map_err(|error| CliError::system("io", format!("{denial}, and {error}")))
+}
