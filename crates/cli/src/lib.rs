@@ -86,34 +86,30 @@ pub fn main() -> ExitCode {
     }
     let typed = arguments(std::env::args_os().skip(1));
     let style = error_style(&typed);
-    let parsed = parse(&typed);
-    let code = match parsed {
+    let failed = |code: u8, error: &CliError| match typed_verb(&typed) {
+        _ if code == 0 => 0,
+        Some("hook") => EXIT_BLOCKS,
+        Some(verb) if TRACE_VERBS.contains(&verb) => trace_exit_code(error),
+        _ => code,
+    };
+    let code = match parse(&typed) {
         Ok(cli) => {
-            let is_of_traces =
-                matches!(cli.verb, Some(Verb::Sync(_) | Verb::Trace(_) | Verb::Status));
-            run(cli).map_or_else(
-                |error| match fail(&error, style) {
-                    0 => 0,
-                    _ if is_of_traces => trace_exit_code(&error),
-                    code => code,
-                },
-                Status::exit_code,
-            )
+            run(cli).map_or_else(|error| failed(fail(&error, style), &error), Status::exit_code)
         }
         Err(error) => match refuse(&error, style, &typed, Place::default()) {
-            1 if is_of_traces(&typed) => EXIT_USAGE_TRACES,
-            code => code,
+            0 => 0,
+            code => match typed_verb(&typed) {
+                Some("hook") => EXIT_BLOCKS,
+                Some(verb) if TRACE_VERBS.contains(&verb) => EXIT_USAGE_TRACES,
+                _ => code,
+            },
         },
     };
     ExitCode::from(code)
-        Ok(cli) => run(cli).map_or_else(|error| fail(&error, style), Status::exit_code),
-        Err(error) => refuse(&error, style, &typed, Place::default()),
-    };
-    let is_hook = typed.get(1).is_some_and(|verb| verb == "hook");
-    ExitCode::from(if is_hook && code != 0 { EXIT_BLOCKS } else { code })
 }
 
-/// Exit codes of the verbs of session traces, as the first programs of their kind had them.
+/// Verbs of session traces, whose exit codes are those of the first programs of their kind.
+const TRACE_VERBS: [&str; 3] = ["sync", "trace", "status"];
 const EXIT_USAGE_TRACES: u8 = 2;
 const EXIT_LOCK_BUSY: u8 = 4;
 
@@ -125,14 +121,11 @@ fn trace_exit_code(error: &CliError) -> u8 {
     }
 }
 
-/// Whether a verb of session traces was typed.
-fn is_of_traces(typed: &[OsString]) -> bool {
+/// The first word that is no flag.
+fn typed_verb(typed: &[OsString]) -> Option<&str> {
     let is_flag = |word: &OsString| word.to_string_lossy().starts_with('-');
-    let verb = typed.iter().skip(1).find(|word| !is_flag(word));
-    verb.is_some_and(|verb| TRACE_VERBS.iter().any(|name| verb == name))
+    typed.iter().skip(1).find(|word| !is_flag(word))?.to_str()
 }
-
-const TRACE_VERBS: [&str; 3] = ["sync", "trace", "status"];
 
 /// Everything that can be typed, for tests that walk through it.
 #[doc(hidden)]
