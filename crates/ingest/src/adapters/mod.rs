@@ -6,6 +6,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod cursor;
+mod cursor_text;
 pub(crate) mod database;
 mod gemini;
 mod langsmith;
@@ -37,6 +38,7 @@ pub(crate) fn of(format: Format, context: Context) -> Box<dyn Adapter> {
         Format::Copilot => Box::new(copilot::Copilot::new(context)),
         Format::Cursor => Box::new(cursor::Cursor::new(context)),
         Format::CursorTranscript => Box::new(cursor::CursorTranscript::new(context)),
+        Format::CursorText => Box::new(cursor_text::CursorText::new(context)),
         Format::VsCode => Box::new(vscode::VsCode::new(context)),
         Format::Otel => Box::new(otel::Otel::new(context)),
         Format::LangSmith => Box::new(langsmith::LangSmith::new(context)),

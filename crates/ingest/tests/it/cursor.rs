@@ -1,5 +1,6 @@
 //! Conversations of Cursor.
 
+use kapsa_ingest::Agent;
 use rusqlite::Connection;
 
 use crate::{one, read_file, shown, turns};
@@ -68,4 +69,49 @@ fn transcripts_of_the_agent_are_read() {
             "2 assistant: done",
         ]
     );
+}
+
+#[test]
+fn a_transcript_of_text_has_its_turns() {
+    let text = "user:
+<open_files>a.rs</open_files>
+<user_query>
+Use port 5433.
+assistant:
+is what the log says
+</user_query>
+
+assistant:
+[Thinking] which file?
+
+I look.
+[Tool call] Shell
+  command: grep -rn port
+    src
+  description: Find: it
+
+[Tool result] Shell
+
+[Tool result] Read
+fn main() {}
+
+A:
+Done. Its file says
+user:
+  name: root
+";
+    assert_eq!(
+        turns(text),
+        [
+            "2-7 injected: <open_files>a.rs</open_files>",
+            "2-7 user: Use port 5433.\nassistant:\nis what the log says",
+            "10 assistant thinks: which file?",
+            "12 assistant: I look.",
+            r#"13-16 assistant calls  Shell {"command":"grep -rn port\n    src","description":"Find: it"}: "#,
+            "20-21 tool  unknown: fn main() {}",
+            "24 assistant: Done. Its file says",
+            "26 injected: name: root",
+        ]
+    );
+    assert_eq!(one(text).agent, Agent::Cursor);
 }

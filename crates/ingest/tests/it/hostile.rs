@@ -5,7 +5,7 @@ use kapsa_ingest::{Place, Speaker};
 use crate::{read, read_bytes};
 
 /// Traces of every format from which hostile ones are made.
-const SAMPLES: [&str; 16] = [
+const SAMPLES: [&str; 17] = [
     r#"{"type":"user","uuid":"1","sessionId":"s","message":{"content":[{"type":"text","text":"a <system-reminder>b</system-reminder>"},{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"c"}]}]}}"#,
     r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"{\"output\":\"x\",\"metadata\":{\"exit_code\":1}}"}}"#,
     r#"{"type":"item.completed","item":{"id":"i","type":"command_execution","exit_code":1}}"#,
@@ -19,6 +19,7 @@ const SAMPLES: [&str; 16] = [
     "# aider chat started at 2026-01-02 03:04:05\n\n#### a  \n\nb\n",
     "_**User**_\n\na\n\n---\n\n_**Assistant**_\n\nb\n",
     "# me: a\n\n**GitHub Copilot:** b\n",
+    "user:\n<user_query>\na\n</user_query>\n\nassistant:\n[Tool call] b\n  c: d\n\ne\n",
     r#"{"mapping":{"a":{"parent":"a","children":["a"],"message":{"author":{"role":"user"},"content":{"parts":["x"]}}}},"current_node":"a","title":"t"}"#,
     r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"n","attributes":[{"key":"gen_ai.prompt","value":{"stringValue":"a"}}]}]}]}]}"#,
     r#"{"id":"r","run_type":"llm","inputs":{"messages":[{"role":"user","content":"a"}]},"outputs":{}}"#,
