@@ -133,14 +133,16 @@ impl Front {
         if self.get(key) == Some(&value) {
             return Ok(());
         }
-        self.separate()?;
         let lines = self.rendered(key, &value)?;
-        match self.entries.iter_mut().find(|entry| entry.key == key) {
+        let mut changed = self.clone();
+        match changed.entries.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => (entry.value, entry.lines) = (value, lines),
             None => {
-                self.entries.push(Entry { key: key.to_owned(), value, lines, tail: String::new() });
+                let tail = String::new();
+                changed.entries.push(Entry { key: key.to_owned(), value, lines, tail });
             }
         }
+        *self = changed.settled(key)?;
         Ok(())
     }
 
@@ -150,8 +152,9 @@ impl Front {
     /// [`NoteError::Unwritable`] if the others cannot be written without it.
     pub fn remove(&mut self, key: &str) -> Result<(), NoteError> {
         if self.entry(key).is_some() {
-            self.separate()?;
-            self.entries.retain(|entry| entry.key != key);
+            let mut changed = self.clone();
+            changed.entries.retain(|entry| entry.key != key);
+            *self = changed.settled(key)?;
         }
         Ok(())
     }
@@ -183,21 +186,40 @@ impl Front {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Gives each entry lines of its own, where they could not be told apart.
-    fn separate(&mut self) -> Result<(), NoteError> {
-        if self.whole.is_none() {
-            return Ok(());
+    /// These entries after `key` was changed, with lines that mean them: where the old ones do not,
+    /// all are written anew.
+    fn settled(mut self, key: &str) -> Result<Front, NoteError> {
+        if self.whole.is_none() && self.means_its_entries() {
+            return Ok(self);
         }
+        self.whole = None;
+        self.head.clear();
         let lines: Vec<String> = self
             .entries
             .iter()
             .map(|entry| self.rendered(&entry.key, &entry.value))
             .collect::<Result<_, _>>()?;
         for (entry, lines) in self.entries.iter_mut().zip(lines) {
-            entry.lines = lines;
+            (entry.lines, entry.tail) = (lines, String::new());
         }
-        self.whole = None;
-        Ok(())
+        if self.means_its_entries() {
+            return Ok(self);
+        }
+        let reason = "all keys together would be read as others, or beyond the limits".to_owned();
+        Err(NoteError::Unwritable { key: key.to_owned(), reason })
+    }
+
+    /// Whether what is written would be read as these entries.
+    fn means_its_entries(&self) -> bool {
+        let yaml = self.render();
+        // May be dropped: what cannot be read does not mean them, which is all that is asked.
+        let read = pairs(&yaml).unwrap_or_default();
+        let same = |(pair, entry): (&(String, Value), &Entry)| {
+            pair.0 == entry.key && pair.1 == entry.value
+        };
+        yaml.len() <= FRONT_BYTES_MAX
+            && read.len() == self.entries.len()
+            && read.iter().zip(&self.entries).all(same)
     }
 
     /// The lines of one entry. They are read back: what YAML cannot hold is an error, not a loss.

@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use kapsa_notes::{
-    Error, FRONT_BYTES_MAX, MemoryFolder, NOTE_BYTES_MAX, NewMemory, NewSummary, Note, Primitive,
-    Revision, Stamp, hash,
+    Error, FRONT_BYTES_MAX, MemoryFolder, NOTE_BYTES_MAX, NewMemory, NewSummary, Note, NoteError,
+    Primitive, Revision, Stamp, hash,
 };
 use tempfile::TempDir;
 
@@ -124,11 +124,12 @@ fn what_could_not_be_read_again_is_not_written() {
     large.body = "x".repeat(NOTE_BYTES_MAX);
     let mut long = note("Port");
     long.front.set("mine", "x".repeat(FRONT_BYTES_MAX / 2)).expect("set");
-    long.front.set("more", "x".repeat(FRONT_BYTES_MAX / 2)).expect("set");
-    for note in [large, long] {
-        let refused = memory.add(Primitive::Decision, note, &stamp());
-        assert!(matches!(refused, Err(Error::Note { .. })), "{refused:?}");
-    }
+    let before = long.clone();
+    let refused = long.front.set("more", "x".repeat(FRONT_BYTES_MAX / 2));
+    assert!(matches!(refused, Err(NoteError::Unwritable { .. })), "{refused:?}");
+    assert_eq!(long, before);
+    let refused = memory.add(Primitive::Decision, large, &stamp());
+    assert!(matches!(refused, Err(Error::Note { .. })), "{refused:?}");
     assert_eq!(names(&memory.root().join("decisions")).len(), 0);
 }
 

@@ -104,6 +104,17 @@ fn entries_that_hang_together_are_written_anew_with_the_same_values() {
     assert_eq!(flow.render(), "---\ntitle: old\n---\n");
 }
 
+/// A mark of the end behind a lone return, which YAML takes for a line's end, hid a key that came
+/// after it.
+#[test]
+fn a_key_behind_a_hidden_end_is_not_lost() {
+    let mut note = Note::parse("---\nid: a\ntitle: b\r...\n---\n").expect("a note");
+    note.front.set("updated", "now").expect("set");
+    let read = Note::parse(&note.render()).expect("a note");
+    assert_eq!(read.front.text("updated").as_deref(), Some("now"));
+    assert_eq!(read.front.text("title").as_deref(), Some("b"));
+}
+
 #[test]
 fn frontmatter_that_is_none_is_named_and_nothing_is_dropped() {
     use NoteError::{NoFrontmatter, UnclosedFrontmatter};
