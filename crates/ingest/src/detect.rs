@@ -255,9 +255,10 @@ fn of_members(found: &Peek) -> Option<Format> {
     Some(format)
 }
 
-/// Members that hold lists of spans.
-const SPAN_LISTS: [&str; 3] = ["resourceSpans", "resource_spans", "scopeSpans"];
-/// Members of which a span has one.
+/// Members that hold lists of spans or log records.
+const SPAN_LISTS: [&str; 5] =
+    ["resourceSpans", "resource_spans", "scopeSpans", "resourceLogs", "scopeLogs"];
+/// Members of which a span or a log record has one.
 const SPAN_IDS: [&str; 4] = ["traceId", "trace_id", "spanId", "context"];
 
 /// The same, of what has no type.

@@ -1,5 +1,5 @@
-//! OpenTelemetry spans of generative models (`gen_ai.*`), as OTLP JSON or as plain spans. Knows no
-//! file.
+//! OpenTelemetry spans and log records of generative models (`gen_ai.*`), as OTLP JSON or plain.
+//! Knows no file.
 
 use std::borrow::Cow;
 
@@ -23,8 +23,20 @@ const MESSAGES: [(&str, &str); 6] = [
     ("gen_ai.completion", "assistant"),
 ];
 /// Members in which lists of spans are found, from the outside in.
-const LEVELS: [&str; 6] =
-    ["resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "spans", "data"];
+const LEVELS: [&str; 10] = [
+    "resourceSpans",
+    "resource_spans",
+    "scopeSpans",
+    "scope_spans",
+    "spans",
+    "resourceLogs",
+    "scopeLogs",
+    "logRecords",
+    "log_records",
+    "data",
+];
+/// Members of which a span or a log record has one.
+const NAMES: [&str; 4] = ["name", "spanId", "timeUnixNano", "observedTimeUnixNano"];
 /// Lists within lists of spans.
 const LEVELS_MAX: usize = 4;
 /// Messages in attributes of their own: `gen_ai.prompt.0.content`.
@@ -49,7 +61,7 @@ impl Otel {
             for raw in json::list(list) {
                 self.spans(&Object::of(raw), depth + 1, place, output);
             }
-        } else if object.has("attributes") && (object.has("name") || object.has("spanId")) {
+        } else if object.has("attributes") && NAMES.iter().any(|name| object.has(name)) {
             self.span(object, place, output);
         } else {
             output.skip(Reason::UnknownType, "record");
@@ -58,7 +70,14 @@ impl Otel {
 
     fn span(&mut self, span: &Object<'_>, place: Place, output: &mut Output<'_>) {
         let attributes = Attributes::of(span);
-        let start = ["startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"];
+        let start = [
+            "startTimeUnixNano",
+            "start_time_unix_nano",
+            "start_time",
+            "startTime",
+            "timeUnixNano",
+            "observedTimeUnixNano",
+        ];
         let end = ["endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"];
         let start = start.iter().find_map(|name| span.time(name));
         let end = end.iter().find_map(|name| span.time(name)).or(start);
@@ -82,6 +101,7 @@ impl Otel {
         for raw in span.list("events") {
             event(&mut asked, &Object::of(raw), Spot { at: start, place }, output);
         }
+        log(&mut asked, span, &attributes, Spot { at: start, place }, output);
         tool(&mut answered, &attributes, span, Spot { at: end, place });
         if asked.turns().is_empty() && answered.turns().is_empty() {
             return output.skip(Reason::NotDialogue, &span.text("name").unwrap_or_default());
@@ -141,15 +161,38 @@ fn numbered(
     }
 }
 
-/// An event that is a message, as older conventions have it.
+/// An event of a span that is a message, as older conventions have it.
 fn event(draft: &mut Draft, event: &Object<'_>, spot: Spot, output: &mut Output<'_>) {
     let name = event.text("name").unwrap_or_default();
-    let attributes = Attributes::of(event);
+    message(draft, &name, &Attributes::of(event), spot, output);
+}
+
+/// A log record that is a message, as older conventions have it: its words are in its body.
+fn log(
+    draft: &mut Draft,
+    record: &Object<'_>,
+    attributes: &Attributes<'_>,
+    spot: Spot,
+    output: &mut Output<'_>,
+) {
+    let name = record.text("eventName").or_else(|| attributes.text("event.name"));
+    let Some(name) = name.filter(|_| record.has("body")) else { return };
+    let body = record.object("body");
+    message(draft, &name, &Attributes::in_list(&body.object("kvlistValue")), spot, output);
+}
+
+fn message(
+    draft: &mut Draft,
+    name: &str,
+    attributes: &Attributes<'_>,
+    spot: Spot,
+    output: &mut Output<'_>,
+) {
     let text = ["content", "gen_ai.prompt", "gen_ai.completion", "message"]
         .iter()
         .find_map(|name| attributes.text(name))
         .unwrap_or_default();
-    match name.as_ref() {
+    match name {
         "gen_ai.user.message" | "gen_ai.content.prompt" => draft.said(&text, spot),
         "gen_ai.system.message" => draft.text(Speaker::Injected, &text, spot),
         "gen_ai.assistant.message" | "gen_ai.choice" | "gen_ai.content.completion" => {
@@ -187,7 +230,16 @@ struct Attributes<'a> {
 
 impl<'a> Attributes<'a> {
     fn of(span: &Object<'a>) -> Self {
-        let Some(raw) = span.get("attributes") else { return Self { values: Vec::new() } };
+        Self::in_member(span, "attributes")
+    }
+
+    /// Of a list of keys and values that is itself a value.
+    fn in_list(list: &Object<'a>) -> Self {
+        Self::in_member(list, "values")
+    }
+
+    fn in_member(object: &Object<'a>, name: &str) -> Self {
+        let Some(raw) = object.get(name) else { return Self { values: Vec::new() } };
         let values = if json::is_list(raw) {
             let pairs = json::list(raw).into_iter().map(Object::of);
             pairs.filter_map(|pair| Some((pair.text("key")?, pair.get("value")?))).collect()

@@ -99,3 +99,29 @@ fn runs_of_langsmith() {
         ]
     );
 }
+
+/// The same messages in log records: in attributes, or, as older conventions have it, in bodies.
+#[test]
+fn log_records_become_one_conversation() {
+    let record = |at: u64, rest: &str| {
+        format!(
+            r#"{{"resourceLogs":[{{"scopeLogs":[{{"logRecords":[{{"timeUnixNano":"17673230{at}000000000","traceId":"t",{rest}}}]}}]}}]}}"#
+        )
+    };
+    let body = |text: &str| {
+        format!(
+            r#""body":{{"kvlistValue":{{"values":[{{"key":"content","value":{{"stringValue":"{text}"}}}}]}}}}"#
+        )
+    };
+    let output =
+        r#"[{\"role\":\"assistant\",\"parts\":[{\"type\":\"text\",\"content\":\"two files\"}]}]"#;
+    let text = [
+        record(10, &format!(r#""eventName":"gen_ai.user.message","attributes":[],{}"#, body("list it"))),
+        record(11, &format!(r#""attributes":[{{"key":"event.name","value":{{"stringValue":"gen_ai.assistant.message"}}}}],{}"#, body("listed"))),
+        record(12, &format!(r#""eventName":"gen_ai.client.inference.operation.details","attributes":[{{"key":"gen_ai.output.messages","value":{{"stringValue":"{output}"}}}}]"#)),
+        record(13, r#""body":{"stringValue":"started"},"attributes":[]"#),
+    ]
+    .join("\n");
+    assert_eq!(turns(&text), ["1 user: list it", "2 assistant: listed", "3 assistant: two files"]);
+    assert_eq!(one(&text).started, Some(1_767_323_010_000_000));
+}
