@@ -19,7 +19,7 @@ use kapsa_memory::{Batch, Micros, RawView, Record, Result};
 use super::acting::ActingReader;
 use super::compare::Vocabulary;
 use super::kind_index::{Clauses, KindIndex, Placed};
-use super::location::{StoreLocation, lock};
+use super::location::{StoreLocation, lock, may_change};
 use super::matching::{Likeness, Rule, counts, words};
 use super::records::{self, ACCESS, EPISODE, FACT, INSIGHT, Reads};
 use super::relations::{forget_hidden, keep_hidden};
@@ -103,7 +103,7 @@ impl FactStore for CapsuleFactStore {
     }
 
     fn may_change(&self, fact: &Fact) -> bool {
-        self.location.may_change(fact)
+        may_change(&self.location, fact)
     }
 
     fn store(&self, fact: &Fact) -> Result<()> {

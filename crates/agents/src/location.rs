@@ -120,11 +120,6 @@ impl StoreLocation {
         acting.unwrap_or_else(|| self.options.provenance.principal.clone())
     }
 
-    /// Whether whoever writes here may change something that is there.
-    pub(crate) fn may_change(&self, thing: &impl Classified) -> bool {
-        self.principal.as_ref().is_none_or(|profile| profile.may_change(thing))
-    }
-
     /// What the branch holds now, or held then; none when there is no capsule yet.
     pub(crate) fn reader(&self) -> Result<Option<ActingReader>> {
         let Some(reader) = self.whole()? else { return Ok(None) };
@@ -266,6 +261,11 @@ impl StoreLocation {
             Ok(())
         })
     }
+}
+
+/// Whether whoever writes at a location may change something that is there.
+pub(crate) fn may_change(location: &StoreLocation, thing: &impl Classified) -> bool {
+    location.principal.as_ref().is_none_or(|profile| profile.may_change(thing))
 }
 
 /// What a thread that panicked left behind is whole: a change is one assignment or one call.
