@@ -129,6 +129,7 @@ Examples:
   kapsa sync ~/.claude/projects
   kapsa sync --window 7d --agent codex ~/.codex/sessions
   kapsa sync --dry-run session.jsonl
+  kapsa sync --model \"command:claude -p\" --max-tokens 200000
 
 Files are read in any order, sessions gone through in the order of time. What is as it was when \
 it was read last is skipped. Secrets are taken out before anything is stored. Each session is kept \
@@ -143,6 +144,24 @@ Examples:
   kapsa trace show 0f2c
 
 extract stores nothing and needs no capsule.";
+
+pub(crate) const CONNECT: &str = "\
+Examples:
+  kapsa connect
+  kapsa connect --dry-run
+  kapsa connect ~/exports/chats.json --forget ~/.codex/sessions
+
+Looks for the folders of Claude Code, Codex, Gemini CLI, OpenCode, Cursor, Copilot, pi, SpecStory \
+and aider. kapsa sync without a path reads what is connected.";
+
+pub(crate) const MAINTAIN: &str = "\
+Examples:
+  kapsa maintain
+  kapsa maintain --apply --repository acme/shop
+
+Memories of traces that say the same become one, with the evidence of both; what one session alone \
+brought with little confidence, or says too little, is archived: it holds no more, and stays in the \
+history. Nothing is deleted.";
 
 pub(crate) const STATUS: &str = "\
 Examples:

@@ -109,7 +109,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Verbs of session traces, whose exit codes are those of the first programs of their kind.
-const TRACE_VERBS: [&str; 3] = ["sync", "trace", "status"];
+const TRACE_VERBS: [&str; 5] = ["sync", "trace", "status", "connect", "maintain"];
 const EXIT_USAGE_TRACES: u8 = 2;
 const EXIT_LOCK_BUSY: u8 = 4;
 

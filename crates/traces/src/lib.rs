@@ -14,12 +14,15 @@
     clippy::print_stderr
 )]
 
+mod connected;
 mod decide;
 mod error;
 mod files;
 mod known;
+mod maintain;
 mod original;
 mod overlap;
+mod places;
 mod preview;
 mod registry;
 mod remember;
@@ -28,15 +31,18 @@ mod run;
 mod sync;
 mod view;
 
+pub use connected::{CONNECTED_MAX, connect, connected};
 pub use decide::{Action, Decision, REVERSAL_MIN, Thresholds, decide};
 pub use error::{Error, Result};
 pub use files::{EXPIRES_SOON_US, PURGED_AFTER_DAYS};
 pub use known::{Known, Offer};
+pub use maintain::{CONFIDENCE_KEPT_MIN, MaintainOptions, Maintained, Upkept, maintain};
 pub use original::{
     CALL_CHARS_MAX, Cut, INJECTED_CHARS_MAX, ORIGINAL_BYTES_MAX, OUTPUT_CHARS_MAX, Original,
     original_of,
 };
 pub use overlap::{Overlap, OverlapMeasure};
+pub use places::{AgentPlace, Surroundings, places};
 pub use registry::{FileState, Registry, SessionState, TraceFile};
 pub use report::{FailedFile, Kept, KeptDecision, Report, Step};
 pub use run::{EXPLORERS_MAX, RunOptions, RunReport, run};

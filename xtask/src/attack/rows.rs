@@ -81,6 +81,7 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("clone", Owners, &["copy.kapsa"]),
     row("compact", Owners, &[""]),
     row("completions", Nobodys, &["bash", "fish", "{odd}"]),
+    row("connect", Owners, &["", "--dry-run"]),
     row(
         "context",
         Anybodys,
@@ -201,6 +202,7 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("key init", Owners, &[""]),
     row("key show", Owners, &[""]),
     row("log", Owners, &["", "--all", "--graph --all"]),
+    row("maintain", Owners, &["", "--apply"]),
     row("man", Nobodys, &[""]),
     row(
         "merge",

@@ -53,7 +53,10 @@ const GROUPS: [VerbGroup; 8] = [
         heading: "Agents",
         verbs: &["context", "fact", "entity", "episode", "insight", "role", "fs"],
     },
-    VerbGroup { heading: "Session traces", verbs: &["sync", "trace", "status", "redact"] },
+    VerbGroup {
+        heading: "Session traces",
+        verbs: &["connect", "sync", "trace", "status", "maintain", "redact"],
+    },
     VerbGroup { heading: "Runs", verbs: &["run", "event", "events", "replay", "policy", "graph"] },
     VerbGroup {
         heading: "Care",

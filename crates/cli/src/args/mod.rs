@@ -62,7 +62,7 @@ pub(crate) use run::{
 pub(crate) use search::{
     Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, Reranking, SearchBy,
 };
-pub(crate) use traces::{SyncArgs, TraceArgs, TraceVerb};
+pub(crate) use traces::{ConnectArgs, MaintainArgs, SyncArgs, TraceArgs, TraceVerb};
 pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use values::tag;
 pub(crate) use versions::{
@@ -266,6 +266,12 @@ pub(crate) enum Verb {
     /// Show what a session trace holds, and sessions that were synced
     #[command(after_help = examples::TRACE, subcommand_required = true, arg_required_else_help = true)]
     Trace(TraceArgs),
+    /// Find where agents keep session traces on this machine, and remember it
+    #[command(after_help = examples::CONNECT)]
+    Connect(ConnectArgs),
+    /// Merge and archive what traces brought
+    #[command(after_help = examples::MAINTAIN)]
+    Maintain(MaintainArgs),
     /// Show what was synced, and what could not be read
     #[command(after_help = examples::STATUS)]
     Status,

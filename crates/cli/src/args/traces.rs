@@ -1,4 +1,4 @@
-//! Arguments of `sync`, `trace` and `status`.
+//! Arguments of `sync`, `trace`, `connect` and `maintain`.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,16 @@ use crate::{examples, typed_time};
 
 #[derive(Debug, Args)]
 pub(crate) struct SyncArgs {
-    /// Files of session traces, and folders that hold them
-    #[arg(required = true, value_name = "TRACE|FOLDER")]
+    /// Files of session traces, and folders that hold them [default: what kapsa connect found]
+    #[arg(value_name = "TRACE|FOLDER")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Language model that proposes what is kept: anthropic:MODEL, openai:MODEL, ollama:MODEL or
+    /// "command:PROGRAM ARGS" [default: none is asked]
+    #[arg(long, value_name = "NAME", conflicts_with = "no_extract")]
+    pub(crate) model: Option<String>,
+    /// Ask the model no more once so many tokens were used
+    #[arg(long, value_name = "N", requires = "model", value_parser = count)]
+    pub(crate) max_tokens: Option<usize>,
     /// Only sessions that went on since: RFC 3339, a date, or an age such as 7d
     #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) since: Option<Micros>,
@@ -78,4 +85,27 @@ pub(crate) enum TraceVerb {
         /// Id of the session, or how it begins
         session: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConnectArgs {
+    /// Files and folders of session traces besides those that are found
+    #[arg(value_name = "TRACE|FOLDER")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Read this file or folder no more
+    #[arg(long, value_name = "PATH")]
+    pub(crate) forget: Vec<PathBuf>,
+    /// Show what is found, and remember nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MaintainArgs {
+    /// Only memories of this repository
+    #[arg(long, value_name = "NAME")]
+    pub(crate) repository: Option<String>,
+    /// Do it; otherwise it is only shown
+    #[arg(long)]
+    pub(crate) apply: bool,
 }

@@ -40,6 +40,7 @@ mod tour;
 mod traces;
 mod transfer;
 mod turn;
+mod upkeep;
 mod verify;
 mod versions;
 
@@ -197,6 +198,8 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Key(args) => key::run(app, args.verb),
         Verb::Redact(args) => redact::run(app, &args),
         Verb::Trace(args) => traces::trace(app, args.verb),
+        Verb::Connect(args) => upkeep::connect(app, &args),
+        Verb::Maintain(args) => upkeep::maintain(app, &args),
         Verb::Status => traces::status(app),
         Verb::Stats(args) => care::stats(app, &args),
         Verb::Compact => care::compact(app),

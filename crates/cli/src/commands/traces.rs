@@ -1,14 +1,16 @@
 //! `sync`, `trace` and `status`: traces of sessions become memories.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kapsa_agents::StoreLocation;
-use kapsa_extract::Candidate;
-use kapsa_ingest::Agent;
+use kapsa_extract::{Budget, Candidate, EXTRACTOR_VERSION, extract_with};
+use kapsa_ingest::{Agent, Session};
+use kapsa_model::{LanguageModel, block_on};
 use kapsa_traces::{
-    FileState, Kept, PURGED_AFTER_DAYS, Registry, Report, RunOptions, Step, SyncOptions, TraceFile,
-    original_of, run as run_trace, sync as sync_traces,
+    Extractor, FileState, Kept, PURGED_AFTER_DAYS, Registry, Report, RunOptions, Step, SyncOptions,
+    TraceFile, original_of, run as run_trace, sync as sync_traces,
 };
 use serde_json::{Map, Value};
 
@@ -22,8 +24,8 @@ use crate::progress::Progress;
 use crate::render::counted;
 use crate::wire::Time;
 use crate::wire::traces::{
-    CandidateOut, ExtractedOut, KeptSessionOut, RunOut, SessionDecisionOut, SyncAnswer, SyncOut,
-    SyncStatusOut, SyncedFileOut,
+    CandidateOut, ExtractedOut, KeptSessionOut, RunOut, SessionDecisionOut, SyncAnswer,
+    SyncModelOut, SyncOut, SyncStatusOut, SyncedFileOut,
 };
 
 /// Exit code of a sync of which some files could not be read.
@@ -34,8 +36,25 @@ const INDENT: usize = 2;
 /// `kapsa sync`.
 pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
     let location = app.location()?;
-    let paths = args.paths.iter().map(|path| absolute(path)).collect::<Result<Vec<_>>>()?;
+    let mut paths = args.paths.iter().map(|path| absolute(path)).collect::<Result<Vec<_>>>()?;
+    if paths.is_empty() {
+        paths = kapsa_traces::connected(&location)?;
+        // A place that is gone is no reason to leave the others unread.
+        paths.retain(|path| path.exists());
+    }
+    if paths.is_empty() {
+        let message = "no file or folder of session traces was named, and none is connected";
+        return Err(CliError::user("usage", message)
+            .hint("kapsa sync FOLDER, or kapsa connect, which finds them"));
+    }
+    let asked = args.model.as_deref().map(|name| Asked::new(name, args.max_tokens)).transpose()?;
+    let extract = |session: &Session| match &asked {
+        Some(asked) => asked.extract(session),
+        None => kapsa_extract::extract(session).candidates,
+    };
+    let version = if asked.is_some() { VERSION_WITH_MODEL } else { EXTRACTOR_VERSION };
     let options = SyncOptions {
+        extractor: Extractor { version, extract: &extract },
         since: args.since.or(args.window),
         until: args.until,
         agent: args.agent.as_deref().and_then(agent_named),
@@ -66,9 +85,12 @@ pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
     };
     warn(app, &report);
     if app.out.is_json() {
-        app.out.json(&SyncAnswer::Sync(SyncOut::of(&report, embedding)))?;
+        let model = asked.as_ref().map(Asked::told);
+        let answer = SyncOut { model, ..SyncOut::of(&report, embedding) };
+        app.out.json(&SyncAnswer::Sync(answer))?;
     } else {
         show(app, &report)?;
+        asked.iter().try_for_each(|asked| asked.show(app))?;
     }
     Ok(if report.failed.is_empty() { Status::Done } else { Status::Told(EXIT_PARTIAL) })
 }
@@ -120,6 +142,72 @@ fn run_one(
         line_of(app, "wrote", &path.display().to_string())?;
     }
     Ok(Status::Done)
+}
+
+/// The version of what a model proposes: what was read by rules is read again with one.
+const VERSION_WITH_MODEL: u32 = EXTRACTOR_VERSION + (1 << 16);
+
+/// A language model that is asked session by session, until it fails or its budget is used up.
+struct Asked {
+    model: Box<dyn LanguageModel>,
+    budget: RefCell<Budget>,
+    by_rules: Cell<u64>,
+    failed: RefCell<Option<String>>,
+}
+
+impl Asked {
+    fn new(name: &str, tokens_max: Option<usize>) -> Result<Asked> {
+        Ok(Asked {
+            model: crate::language_models::named(name, None)?,
+            budget: RefCell::new(Budget::tokens(tokens_max.map(|most| most as u64))),
+            by_rules: Cell::new(0),
+            failed: RefCell::default(),
+        })
+    }
+
+    /// What the model proposes; once it cannot be asked any more, what the rules find.
+    fn extract(&self, session: &Session) -> Vec<Candidate> {
+        let mut budget = self.budget.borrow_mut();
+        if self.failed.borrow().is_none() && !budget.is_spent {
+            match block_on(extract_with(&*self.model, session, &mut budget)) {
+                Ok(found) if !budget.is_spent => return found.candidates,
+                Ok(_) => {}
+                Err(error) => *self.failed.borrow_mut() = Some(error.message),
+            }
+        }
+        self.by_rules.set(self.by_rules.get() + 1);
+        kapsa_extract::extract(session).candidates
+    }
+
+    fn told(&self) -> SyncModelOut {
+        let budget = self.budget.borrow();
+        SyncModelOut {
+            name: self.model.name().to_string(),
+            request_count: budget.requests,
+            token_in_count: budget.usage.tokens_in,
+            token_out_count: budget.usage.tokens_out,
+            by_rules_count: self.by_rules.get(),
+            failed: self.failed.borrow().clone(),
+        }
+    }
+
+    fn show(&self, app: &mut App) -> Result<()> {
+        let told = self.told();
+        let spent = format!(
+            "{} asked: {}, {} tokens in, {} out",
+            told.name,
+            counted(told.request_count, "request"),
+            told.token_in_count,
+            told.token_out_count
+        );
+        line_of(app, "model", &spent)?;
+        if told.by_rules_count > 0 {
+            let why = told.failed.unwrap_or_else(|| "the tokens are used up".to_string());
+            let by_rules = counted(told.by_rules_count, "session");
+            app.out.note(&format!("{by_rules} read by rules: {why}; --force reads them again"));
+        }
+        Ok(())
+    }
 }
 
 fn agent_named(name: &str) -> Option<Agent> {

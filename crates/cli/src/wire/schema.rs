@@ -35,7 +35,9 @@ use super::run::{
 use super::shell::{CompletionsOut, ManOut, ShellOut};
 use super::svc;
 use super::tour::TourOut;
-use super::traces::{ExtractedOut, KeptSessionOut, SyncAnswer, SyncStatusOut};
+use super::traces::{
+    ConnectOut, ExtractedOut, KeptSessionOut, MaintainOut, SyncAnswer, SyncStatusOut,
+};
 use super::transfer::{CloneOut, ExportOut, GcOut, ImportOut, MountsOut, PulledOut};
 use super::versions::{
     ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut,
@@ -65,6 +67,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("clone", of::<CloneOut>),
     ("compact", of::<MaintenanceOut>),
     ("completions", of::<CompletionsOut<'_>>),
+    ("connect", of::<ConnectOut>),
     ("context", of::<ContextOut<'_>>),
     ("create", of::<Made>),
     ("diff", of::<DiffOut<'_>>),
@@ -114,6 +117,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("key init", of::<KeyOut<'_>>),
     ("key show", of::<KeyOut<'_>>),
     ("log", of::<LogOut<'_>>),
+    ("maintain", of::<MaintainOut<'_>>),
     ("man", of::<ManOut<'_>>),
     ("merge", of::<MergeAnswer<'_>>),
     ("model add", of::<ModelsOut<'_>>),

@@ -1,11 +1,13 @@
-//! What `sync`, `trace` and `status` answer.
+//! What `sync`, `trace`, `status`, `connect` and `maintain` answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use kapsa_extract::Candidate;
 use kapsa_ingest::Speaker;
-use kapsa_traces::{FileState, Kept, OverlapMeasure, Report, RunReport, SessionState, TraceFile};
+use kapsa_traces::{
+    FileState, Kept, OverlapMeasure, Report, RunReport, SessionState, TraceFile, Upkept,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -39,6 +41,9 @@ pub(crate) struct SyncOut<'a> {
     /// Why the records have no vectors, if that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) embedding: Option<String>,
+    /// What a language model was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<SyncModelOut>,
 }
 
 /// Files of a sync.
@@ -216,6 +221,7 @@ impl<'a> SyncOut<'a> {
                 })
                 .collect(),
             embedding,
+            model: None,
         }
     }
 }
@@ -470,4 +476,91 @@ impl<'a> From<&'a TraceFile> for SyncedFileOut<'a> {
             read_at: Time(file.read_at),
         }
     }
+}
+
+/// Where session traces are read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Connect")]
+pub(crate) struct ConnectOut {
+    /// Whether nothing was remembered.
+    pub(crate) dry_run: bool,
+    /// The places, in the order in which they are read.
+    pub(crate) connected: Vec<ConnectedOut>,
+}
+
+/// A place where session traces are read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Connected")]
+pub(crate) struct ConnectedOut {
+    /// The file or folder.
+    pub(crate) path: String,
+    /// The agent that it was found for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<&'static str>,
+    /// Whether it was not connected before.
+    pub(crate) is_new: bool,
+}
+
+/// What upkeep did, or would do.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Maintain")]
+pub(crate) struct MaintainOut<'a> {
+    /// Whether nothing was changed.
+    pub(crate) dry_run: bool,
+    /// Memories that say what another one says, and are part of it now.
+    pub(crate) merged: Vec<UpkeptOut<'a>>,
+    /// Memories of one title whose texts became one.
+    pub(crate) consolidated: Vec<UpkeptOut<'a>>,
+    /// Memories that hold no more.
+    pub(crate) archived: Vec<UpkeptOut<'a>>,
+    /// Memories that were left alone.
+    pub(crate) unchanged_count: u64,
+}
+
+/// A memory that upkeep changed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Upkept")]
+pub(crate) struct UpkeptOut<'a> {
+    /// Id of the fact.
+    id: &'a str,
+    /// It in one line.
+    title: &'a str,
+    /// Id of the fact that it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    into: Option<&'a str>,
+    /// How much the two texts overlap, 0 to 1.
+    score: f64,
+    /// Why.
+    reason: &'a str,
+}
+
+impl<'a> From<&'a Upkept> for UpkeptOut<'a> {
+    fn from(upkept: &'a Upkept) -> UpkeptOut<'a> {
+        UpkeptOut {
+            id: &upkept.id,
+            title: &upkept.title,
+            into: upkept.into.as_deref(),
+            score: upkept.score,
+            reason: upkept.reason,
+        }
+    }
+}
+
+/// What a language model was asked in a sync.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SyncModel")]
+pub(crate) struct SyncModelOut {
+    /// The model.
+    pub(crate) name: String,
+    /// Requests that were made.
+    pub(crate) request_count: u64,
+    /// Tokens of the requests; of a program that counts none, estimated from their bytes.
+    pub(crate) token_in_count: u64,
+    /// Tokens of the answers, likewise.
+    pub(crate) token_out_count: u64,
+    /// Sessions that were read by rules because the model failed or its budget was used up.
+    pub(crate) by_rules_count: u64,
+    /// Why the model was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failed: Option<String>,
 }

@@ -599,6 +599,8 @@ fn care(to: &Checked) {
     to.sandbox.write("traces/broken.db", b"SQLite format 3\0broken");
     to.answer(3, &["sync", "traces"], b"");
     to.ok(&["status"]);
+    to.ok(&["connect", "traces"]);
+    to.ok(&["maintain"]);
     to.ok(&["trace", "extract", "traces/a.jsonl"]);
     to.ok(&["trace", "show", "s1"]);
     to.ok(&["put", "--uri", "note/signed", "--text", "signed"]);

@@ -45,5 +45,6 @@ mod terminal;
 mod tour;
 mod traces;
 mod transfer;
+mod upkeep;
 mod versions;
 mod warnings;
