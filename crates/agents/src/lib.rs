@@ -66,7 +66,7 @@ pub use reflect::{
     CONFIDENCE_DEFAULT, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN,
     ReflectError, Reflection, SOURCES_MAX,
 };
-pub use review::accept;
+pub use review::{accept, awaiting_review};
 pub use secrets::Secrets;
 pub use stores::{
     EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore,

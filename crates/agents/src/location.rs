@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use kapsa_memory::access::{Classified, ClearanceProfile};
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::review::{self, PendingRecord};
 use kapsa_memory::{
     AsOf, Batch, CapsuleError, Error, Micros, NewRecord, Provenance, RawView, Reader, Record,
     Result, Trust, Uri, WriteOptions, Writer, create,
@@ -240,18 +239,6 @@ impl StoreLocation {
             removed.into_iter().for_each(|uri| batch.forget_note(uri));
             Ok(())
         })
-    }
-
-    /// What waits for review on the branch, the oldest first; at most `limit`, and nothing for a
-    /// principal.
-    ///
-    /// # Errors
-    /// What the disk or a damaged file reports.
-    pub fn awaiting_review(&self, limit: usize) -> Result<Vec<PendingRecord>> {
-        match self.reader()? {
-            Some(ActingReader::Owner(reader)) => review::list(&reader, limit),
-            _ => Ok(Vec::new()),
-        }
     }
 
     pub(crate) fn put(&self, record: NewRecord) -> Result<()> {

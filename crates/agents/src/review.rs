@@ -4,6 +4,7 @@
 use kapsa_memory::review::PendingRecord;
 use kapsa_memory::{Result, Uri};
 
+use super::acting::ActingReader;
 use super::location::StoreLocation;
 use super::records;
 use super::types::Fact;
@@ -33,6 +34,18 @@ pub fn accept(
         return records::fact_uri(&memory.supersede(&old, fact)?.id).map(Some);
     }
     records::fact_uri(&memory.remember(fact)?.fact.id).map(Some)
+}
+
+/// What waits for review on the branch, the oldest first; at most `limit`, and nothing for a
+/// principal.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn awaiting_review(location: &StoreLocation, limit: usize) -> Result<Vec<PendingRecord>> {
+    match location.reader()? {
+        Some(ActingReader::Owner(reader)) => kapsa_memory::review::list(&reader, limit),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// The fact that an item is, without what it was to be beside others when it was brought.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::acts::{Act, WEIGHT_MIN, Weighed, announces, folded, weigh, wonders};
 use crate::prose::{self, Paragraph};
+use crate::words::content;
 
 /// Shortest message that a program may have written, in bytes.
 const MACHINE_BYTES_MIN: usize = 600;
@@ -40,6 +41,16 @@ impl Said {
     fn new(paragraph: Paragraph) -> Self {
         let mut weights: Vec<Weighed> =
             paragraph.sentences.iter().map(|sentence| weigh(sentence)).collect();
+        // "Remember that" is about what stands before it.
+        for at in 0..weights.len() {
+            let says_nothing = content(&paragraph.sentences[at]).is_empty();
+            if weights[at].does(Act::Remembers) && says_nothing {
+                let points = std::mem::replace(&mut weights[at].weight, 0.0);
+                if let Some(before) = at.checked_sub(1) {
+                    weights[before].weight += points;
+                }
+            }
+        }
         // What is listed under "works like so:" is as much a rule as what follows "must".
         if let Some(lead) = paragraph.sentences.iter().position(|sentence| announces(sentence)) {
             for listed in &mut weights[lead + 1..] {

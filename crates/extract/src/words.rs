@@ -98,6 +98,7 @@ const EMPTY: &[&str] = &[
     "probably",
     "rather",
     "really",
+    "remember",
     "right",
     "same",
     "see",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kapsa_agents::{
     CapsuleFactStore, EVIDENCE_MAX, Fact, FactQuery, FactStore, Pending, RESTATED_RISE,
-    StoreLocation, TimeSource, WorkspaceMemory,
+    StoreLocation, TimeSource, WorkspaceMemory, awaiting_review,
 };
 use kapsa_memory::Error as MemoryError;
 
@@ -49,7 +49,7 @@ impl Memories {
         is_dry: bool,
     ) -> Result<Memories> {
         let mut awaiting = BTreeSet::new();
-        for item in location.awaiting_review(AWAITING_MAX)? {
+        for item in awaiting_review(location, AWAITING_MAX)? {
             if let Some(uri) = &item.brought.uri {
                 awaiting.insert((uri.to_string(), item.record.text.clone()));
             }

@@ -24,8 +24,8 @@ use crate::progress::Progress;
 use crate::render::counted;
 use crate::wire::Time;
 use crate::wire::traces::{
-    CandidateOut, ExtractedOut, KeptSessionOut, RunOut, SessionDecisionOut, SyncAnswer,
-    SyncModelOut, SyncOut, SyncStatusOut, SyncedFileOut,
+    CandidateOut, ExtractedOut, KeptSessionOut, SessionDecisionOut, SyncAnswer, SyncModelOut,
+    SyncOut, SyncStatusOut, SyncedFileOut, TraceRunOut,
 };
 
 /// Exit code of a sync of which some files could not be read.
@@ -132,7 +132,7 @@ fn run_one(
         app.out.warn("note_unreadable", &format!("{}: {reason}", path.display()));
     }
     if app.out.is_json() {
-        app.out.json(&SyncAnswer::Run(RunOut::of(&done, embedding)))?;
+        app.out.json(&SyncAnswer::Run(TraceRunOut::of(&done, embedding)))?;
         return Ok(Status::Done);
     }
     show(app, &done.report)?;

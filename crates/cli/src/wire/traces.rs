@@ -29,7 +29,7 @@ pub(crate) struct SyncOut<'a> {
     /// Candidates, by what became of them.
     pub(crate) memories: SyncMemoriesOut,
     /// What was skipped in the files.
-    pub(crate) skipped: Vec<SkippedOut>,
+    pub(crate) skipped: Vec<SkippedRecordsOut>,
     /// Every candidate, in the order of time.
     pub(crate) candidates: Vec<SyncedOut<'a>>,
     /// Files whose last record is still being written.
@@ -107,7 +107,7 @@ pub(crate) struct SyncMemoriesOut {
 /// Records that were skipped.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Skipped")]
-pub(crate) struct SkippedOut {
+pub(crate) struct SkippedRecordsOut {
     /// Why.
     reason: &'static str,
     /// What they are.
@@ -204,7 +204,7 @@ impl<'a> SyncOut<'a> {
             skipped: report
                 .skipped
                 .iter()
-                .map(|(reason, kind, count)| SkippedOut {
+                .map(|(reason, kind, count)| SkippedRecordsOut {
                     reason: reason.words(),
                     kind: kind.to_string(),
                     count,
@@ -255,15 +255,15 @@ impl<'a> From<&'a Kept> for SyncedOut<'a> {
 #[allow(clippy::large_enum_variant, reason = "there is one, and it is printed at once")]
 pub(crate) enum SyncAnswer<'a> {
     Sync(SyncOut<'a>),
-    Run(RunOut<'a>),
+    Run(TraceRunOut<'a>),
 }
 
 /// What a run over one trace did.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TraceRun")]
-pub(crate) struct RunOut<'a> {
+pub(crate) struct TraceRunOut<'a> {
     /// The run: the name of its folder.
-    run_id: &'a str,
+    run: &'a str,
     /// Its folder.
     run_folder: String,
     /// What it was for.
@@ -287,11 +287,11 @@ pub(crate) struct RunOut<'a> {
     embedding: Option<String>,
 }
 
-impl<'a> RunOut<'a> {
-    pub(crate) fn of(done: &'a RunReport, embedding: Option<String>) -> RunOut<'a> {
+impl<'a> TraceRunOut<'a> {
+    pub(crate) fn of(done: &'a RunReport, embedding: Option<String>) -> TraceRunOut<'a> {
         let shown = |path: &PathBuf| path.display().to_string();
-        RunOut {
-            run_id: &done.run_id,
+        TraceRunOut {
+            run: &done.run_id,
             run_folder: shown(&done.run_folder),
             run_mode: done.run_mode.name(),
             artifacts: done
@@ -335,7 +335,7 @@ pub(crate) struct CandidateOut<'a> {
     /// It in one line.
     title: &'a str,
     /// The rule, why, and how to apply it.
-    body: &'a str,
+    text: &'a str,
     /// How sure it is, from 0 to 1.
     confidence: f64,
     /// Tags.
@@ -359,7 +359,7 @@ impl<'a> From<&'a Candidate> for CandidateOut<'a> {
             kind: candidate.kind.kind(),
             memory_type: candidate.kind.name(),
             title: &candidate.title,
-            body: &candidate.body,
+            text: &candidate.body,
             confidence: candidate.confidence,
             tags: &candidate.tags,
             said_by: match candidate.said_by {

@@ -594,14 +594,14 @@ fn care(to: &Checked) {
     let key = to.ok(&["key", "init"]);
     to.ok(&["key", "show"]);
     to.answer(0, &["redact", "-"], b"write to jo@kapsa-memory.dev");
-    let said = ["Never edit the files in generated/ by hand. Remember that."];
-    crate::traces::write_session(&to.sandbox, "traces/a.jsonl", "s1", &said);
+    let said = ["Never edit the files in generated/ by hand."];
+    crate::traces::write_session(&to.sandbox, "traces/s1.jsonl", "s1", &said);
     to.sandbox.write("traces/broken.db", b"SQLite format 3\0broken");
     to.answer(3, &["sync", "traces"], b"");
     to.ok(&["status"]);
     to.ok(&["connect", "traces"]);
     to.ok(&["maintain"]);
-    to.ok(&["trace", "extract", "traces/a.jsonl"]);
+    to.ok(&["trace", "extract", "traces/s1.jsonl"]);
     to.ok(&["trace", "show", "s1"]);
     to.ok(&["put", "--uri", "note/signed", "--text", "signed"]);
     let chain = to.ok(&["stats"]);

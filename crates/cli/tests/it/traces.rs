@@ -14,7 +14,7 @@ pub(crate) fn write_session(sandbox: &Sandbox, name: &str, id: &str, said: &[&st
             "type": speaker,
             "uuid": format!("{id}-{minute}"),
             "sessionId": id,
-            "cwd": "/home/jo/shop",
+            "cwd": "/src/shop",
             "timestamp": format!("2026-06-01T10:{minute:02}:00.000Z"),
             "message": {"role": speaker, "content": said},
         });
@@ -23,11 +23,11 @@ pub(crate) fn write_session(sandbox: &Sandbox, name: &str, id: &str, said: &[&st
     sandbox.write(name, text);
 }
 
-const RULE: &str = "Never edit the files in generated/ by hand. Remember that.";
+const RULE: &str = "Never edit the files in generated/ by hand.";
 
 fn folder() -> Sandbox {
     let sandbox = Sandbox::new();
-    write_session(&sandbox, "traces/a.jsonl", "aa11", &["Rename it", "assistant: Done.", RULE]);
+    write_session(&sandbox, "traces/aa11.jsonl", "aa11", &["Rename it", "assistant: Done.", RULE]);
     sandbox
 }
 
@@ -41,13 +41,13 @@ fn what_a_person_asked_for_is_found_later_with_its_place() {
     let sandbox = folder();
     let run = sandbox.run(&["sync", "traces"]);
     assert_eq!(run.code, Some(0), "{}", run.err);
-    assert!(run.out.contains("generated") && run.out.contains("a.jsonl:3"), "{}", run.out);
+    assert!(run.out.contains("generated") && run.out.contains("aa11.jsonl:3"), "{}", run.out);
     assert!(run.out.contains("1 added"), "{}", run.out);
     let found = memories(&sandbox);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((&found[0]["trust"], &found[0]["source"]), (&json!("trace"), &json!("claude/aa11")));
     let place = found[0]["evidence"][0]["place"].as_str().expect("a place");
-    assert!(place.ends_with("a.jsonl:3"), "{place}");
+    assert!(place.ends_with("aa11.jsonl:3"), "{place}");
     let context = sandbox.ok(&["context", "--query", "generated files"]);
     assert!(context.contains("generated"), "{context}");
 }
@@ -78,13 +78,13 @@ fn a_dry_run_says_what_would_be_and_stores_nothing() {
 #[test]
 fn what_a_trace_holds_is_shown_without_a_capsule() {
     let sandbox = Sandbox::empty();
-    write_session(&sandbox, "a.jsonl", "aa11", &["Rename it", "assistant: Done.", RULE]);
-    let extracted = sandbox.json(&["trace", "extract", "a.jsonl"]);
+    write_session(&sandbox, "aa11.jsonl", "aa11", &["Rename it", "assistant: Done.", RULE]);
+    let extracted = sandbox.json(&["trace", "extract", "aa11.jsonl"]);
     let candidates = extracted["candidates"].as_array().expect("a list");
     assert_eq!(candidates.len(), 1, "{extracted}");
     assert_eq!(candidates[0]["evidence"], json!(["3"]));
     assert_eq!(candidates[0]["primitive"], "learning");
-    assert!(sandbox.run(&["trace", "extract", "a.jsonl"]).out.contains("generated"));
+    assert!(sandbox.run(&["trace", "extract", "aa11.jsonl"]).out.contains("generated"));
     assert!(!sandbox.path(".kapsa").exists());
     sandbox.write("notes.md", "only notes");
     let error = sandbox.fails(&["trace", "extract", "notes.md"], 1, "no_trace");
@@ -96,9 +96,9 @@ fn a_session_is_kept_without_secrets_and_shown_by_the_beginning_of_its_id() {
     let sandbox = Sandbox::new();
     let token = format!("{}_{}", "ghp", "q7Zk3Qm81xYtR5vB9cLw2NfHs6DgJp4aUe0o");
     let said = format!("Push it with {token} and \u{1b}[31mred\u{1b}[0m");
-    write_session(&sandbox, "a.jsonl", "aa11", &[&said, "assistant: Done."]);
-    write_session(&sandbox, "b.jsonl", "aa22", &["Hello", "assistant: Hi."]);
-    sandbox.ok(&["sync", "a.jsonl", "b.jsonl"]);
+    write_session(&sandbox, "aa11.jsonl", "aa11", &[&said, "assistant: Done."]);
+    write_session(&sandbox, "aa22.jsonl", "aa22", &["Hello", "assistant: Hi."]);
+    sandbox.ok(&["sync", "aa11.jsonl", "aa22.jsonl"]);
     let shown = sandbox.ok(&["trace", "show", "aa1"]);
     assert!(shown.contains("[REDACTED:github_token]") && shown.contains("claude/aa11"), "{shown}");
     assert!(!shown.contains(&token) && !shown.contains('\u{1b}'), "{shown}");
@@ -116,9 +116,10 @@ fn a_session_is_kept_without_secrets_and_shown_by_the_beginning_of_its_id() {
 fn exit_codes_are_those_of_a_sync() {
     let sandbox = folder();
     sandbox.fails(&["sync", "missing"], 1, "trace_not_found");
-    sandbox.fails(&["sync"], 2, "usage");
+    assert_eq!(sandbox.run(&["sync"]).code, Some(2));
+    assert_eq!(sandbox.run(&["--json", "sync"]).code, Some(2));
     sandbox.fails(&["sync", "--agent", "nobody", "traces"], 2, "usage");
-    sandbox.fails(&["--json", "trace", "show"], 2, "usage");
+    sandbox.fails(&["trace", "show"], 2, "usage");
     sandbox.write("traces/broken.db", b"SQLite format 3\0broken");
     let run = sandbox.run(&["sync", "traces"]);
     assert_eq!(run.code, Some(3), "{run:?}");
@@ -146,20 +147,21 @@ fn sync_is_the_owners() {
 #[test]
 fn a_run_over_one_trace_leaves_its_folder_and_notes() {
     let sandbox = folder();
-    let run = sandbox.json(&["sync", "--memory-root", "memory", "--mode", "hot", "traces/a.jsonl"]);
+    let run =
+        sandbox.json(&["sync", "--memory-root", "memory", "--mode", "hot", "traces/aa11.jsonl"]);
     assert_eq!((&run["run_mode"], &run["counts"]["add"]), (&json!("hot"), &json!(1)));
-    let id = run["run_id"].as_str().expect("an id");
+    let id = run["run"].as_str().expect("an id");
     assert!(id.starts_with("hot-") && sandbox.path(".acreta/workspace").join(id).is_dir(), "{id}");
     let written = run["written_memory_paths"][0].as_str().expect("a path");
     let note = std::fs::read_to_string(written).expect("a note");
     assert!(note.contains("generated"), "{note}");
     assert!(sandbox.path("memory/summaries").read_dir().expect("a folder").count() == 1);
     let error = sandbox.fails(
-        &["sync", "--memory-root", "memory", "--mode", "warm", "traces/a.jsonl"],
+        &["sync", "--memory-root", "memory", "--mode", "warm", "traces/aa11.jsonl"],
         1,
         "run_failed",
     );
     assert_eq!(error["message"], "invalid_run_mode:warm");
-    sandbox.fails(&["sync", "--memory-root", "memory", "traces/a.jsonl", "x.jsonl"], 2, "usage");
+    sandbox.fails(&["sync", "--memory-root", "memory", "traces/aa11.jsonl", "x.jsonl"], 2, "usage");
     sandbox.fails(&["sync", "--mode", "hot", "traces"], 2, "usage");
 }

@@ -200,6 +200,10 @@ fn what_is_said_again_counts_as_it_was_said_last() {
 fn what_somebody_asks_to_remember_is_always_taken() {
     assert_eq!(kept_of("remember that the staging password rotates on mondays").len(), 1);
     assert_eq!(kept_of("Note: the printer is called hugo").len(), 1);
+    assert_eq!(
+        kept_of("The printer is called hugo. Remember that."),
+        ["The printer is called hugo."]
+    );
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod deciding;
 mod registry;
 mod run;
 mod support;
+mod upkeep;

@@ -61,7 +61,7 @@ impl Place {
                 "type": speaker,
                 "uuid": format!("{id}-{minute}"),
                 "sessionId": id,
-                "cwd": format!("/home/jo/{folder}"),
+                "cwd": format!("/src/{folder}"),
                 "timestamp": format!("2026-06-{day:02}T10:{minute:02}:00.000Z"),
                 "message": {"role": speaker, "content": said},
             });
