@@ -89,7 +89,8 @@ pub struct Maintained {
 /// # Errors
 /// The capsule cannot be read or written.
 pub fn maintain(location: &StoreLocation, options: &MaintainOptions) -> Result<Maintained> {
-    let location = location.brought_by(options.provenance.clone());
+    // Texts that are joined are trusted no further than the traces that they come from.
+    let location = location.brought_by(options.provenance.clone().at_most(Some(Trust::Trace)));
     let store = CapsuleFactStore::new(location);
     let mut upkeep = Upkeep {
         store: Arc::new(store),

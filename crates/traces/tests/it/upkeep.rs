@@ -60,6 +60,7 @@ fn what_says_the_same_becomes_one_with_the_evidence_of_both() {
     let one = store(&place).get("a").expect("it reads").expect("it is there");
     assert_eq!((one.evidence.len(), one.evidence_count), (3, 3));
     assert!(one.confidence > 0.6 && one.content.contains("It tags the commit"), "{one:?}");
+    assert_eq!(one.trust, Trust::Trace, "upkeep makes nothing more trusted");
     let two = store(&place).get("b").expect("it reads").expect("it is there");
     assert_eq!(two.superseded_by.as_deref(), Some("a"), "nothing is deleted");
     let again = maintained(&place, false);
