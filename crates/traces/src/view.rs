@@ -173,7 +173,7 @@ impl<'a> FolderView<'a> {
                 pass.keep(self, &link, &fact, &path, &written.hash)
             }
             (Reconciled::TakeEdit, fact, Some(file)) => {
-                let fact = self.edited(fact, &link, &file)?;
+                let fact = self.edited(fact, &link, file)?;
                 pass.viewed.taken.push(fact.id.clone());
                 pass.keep(self, &link, &fact, &path, &file.hash)
             }
@@ -232,7 +232,7 @@ impl<'a> FolderView<'a> {
     fn take_new(&self, pass: &mut Pass<'_>) -> Result<()> {
         for (path, file) in std::mem::take(&mut pass.files) {
             let link = Link::default();
-            let fact = self.edited(None, &link, &file)?;
+            let fact = self.edited(None, &link, file)?;
             pass.viewed.taken.push(fact.id.clone());
             pass.keep(self, &link, &fact, &path, &file.hash)?;
         }

@@ -264,7 +264,11 @@ pub(crate) enum Verb {
     #[command(after_help = examples::SYNC)]
     Sync(SyncArgs),
     /// Show what a session trace holds, and sessions that were synced
-    #[command(after_help = examples::TRACE, subcommand_required = true, arg_required_else_help = true)]
+    #[command(
+        after_help = examples::TRACE,
+        subcommand_required = true,
+        arg_required_else_help = true
+    )]
     Trace(TraceArgs),
     /// Find where agents keep session traces on this machine, and remember it
     #[command(after_help = examples::CONNECT)]

@@ -47,7 +47,8 @@ pub(crate) struct SyncArgs {
     /// Read files again that have not changed
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show the memories as files in this folder, and take what was edited there: one trace, one run
+    /// Show the memories as files in this folder, and take what was edited there: one trace, one
+    /// run
     #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "no_extract", "max_sessions"])]
     pub(crate) memory_root: Option<PathBuf>,
     /// Keep a folder of each run here [default: .acreta/workspace]

@@ -47,7 +47,8 @@ pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
         return Err(CliError::user("usage", message)
             .hint("kapsa sync FOLDER, or kapsa connect, which finds them"));
     }
-    let asked = args.model.as_deref().map(|name| Asked::new(name, args.max_tokens)).transpose()?;
+    let asked =
+        args.model.as_deref().map(|name| Proposer::new(name, args.max_tokens)).transpose()?;
     let extract = |session: &Session| match &asked {
         Some(asked) => asked.extract(session),
         None => kapsa_extract::extract(session).candidates,
@@ -85,7 +86,7 @@ pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
     };
     warn(app, &report);
     if app.out.is_json() {
-        let model = asked.as_ref().map(Asked::told);
+        let model = asked.as_ref().map(Proposer::told);
         let answer = SyncOut { model, ..SyncOut::of(&report, embedding) };
         app.out.json(&SyncAnswer::Sync(answer))?;
     } else {
@@ -148,16 +149,16 @@ fn run_one(
 const VERSION_WITH_MODEL: u32 = EXTRACTOR_VERSION + (1 << 16);
 
 /// A language model that is asked session by session, until it fails or its budget is used up.
-struct Asked {
+struct Proposer {
     model: Box<dyn LanguageModel>,
     budget: RefCell<Budget>,
     by_rules: Cell<u64>,
     failed: RefCell<Option<String>>,
 }
 
-impl Asked {
-    fn new(name: &str, tokens_max: Option<usize>) -> Result<Asked> {
-        Ok(Asked {
+impl Proposer {
+    fn new(name: &str, tokens_max: Option<usize>) -> Result<Proposer> {
+        Ok(Proposer {
             model: crate::language_models::named(name, None)?,
             budget: RefCell::new(Budget::tokens(tokens_max.map(|most| most as u64))),
             by_rules: Cell::new(0),

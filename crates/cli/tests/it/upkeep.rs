@@ -30,7 +30,7 @@ fn what_is_connected_is_synced_without_being_named() {
     write_session(&sandbox, "exports/b.jsonl", "b1", &["Always run the linter before a commit."]);
     let claude = sandbox.path("home/.claude/projects").display().to_string();
     let shown = at_home(&sandbox, &["connect", "--dry-run"]);
-    assert_eq!(paths(&shown), [claude.clone()]);
+    assert_eq!(paths(&shown), std::slice::from_ref(&claude));
     assert_eq!(shown["connected"][0]["agent"], json!("claude"));
     sandbox.fails(&["sync"], 2, "usage");
     let connected = at_home(&sandbox, &["connect", "exports"]);

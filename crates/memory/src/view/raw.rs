@@ -59,8 +59,8 @@ impl<'a> RawView<'a> {
         Ok(self.view.known(uri)?.map(|body| body.record))
     }
 
-    /// The note that the memory keeps under this URI, whoever looks: how often a fact was read, what
-    /// a trace said. None under the URI of anything else.
+    /// The note that the memory keeps under this URI, whoever looks: how often a fact was read,
+    /// what a trace said. None under the URI of anything else.
     ///
     /// # Errors
     /// What the disk or a damaged file reports.
