@@ -56,6 +56,7 @@ fn facts_come_back_as_they_were() {
             source: "crm".to_string(),
             tags: strings(["t"]),
             at: DAY,
+            place: "a.jsonl:3".to_string(),
         }],
         interruptions: vec![
             Span { from: None, until: Some(DAY) },

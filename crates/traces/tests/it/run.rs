@@ -89,7 +89,7 @@ fn an_update_changes_the_note_in_its_place() {
         place.session("b", 2, &["constraint: Never edit files below the generated folder"]);
     let report = try_run(&place, &second, "hot").expect("it runs");
     assert_eq!(report.counts["update"], 1);
-    assert_eq!(report.written_memory_paths, [note.clone()]);
+    assert_eq!(report.written_memory_paths, std::slice::from_ref(&note));
     let after = fs::read_to_string(&note).expect("a note");
     assert!(after.contains("generated folder"), "{after}");
     let created =
@@ -135,7 +135,7 @@ fn what_both_sides_changed_is_shown_and_left() {
     let edited = fs::read_to_string(&note).expect("a note").replace("Never", "Do not ever");
     fs::write(&note, &edited).expect("written");
     let report = try_run(&place, &second, "sync").expect("it runs");
-    assert_eq!(report.viewed.conflicts, [note.clone()]);
+    assert_eq!(report.viewed.conflicts, std::slice::from_ref(&note));
     assert_eq!(fs::read_to_string(&note).expect("a note"), edited);
     let beside = note.with_extension("conflict.md");
     assert!(fs::read_to_string(&beside).expect("a version").contains("generated folder"));

@@ -34,6 +34,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "takes hours and a release build"),
+    ("docs/benchmarks.md", "needs labelled traces and a release build"),
     ("docs/mutants.md", "takes hours and a release build"),
     ("docs/search.md", "needs a downloaded model"),
     ("docs/search.md", "needs a downloaded model"),
