@@ -62,7 +62,7 @@ use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ColorChoice, Command, FromArgMatches, ValueEnum};
+use clap::{Args, ColorChoice, Command, CommandFactory, FromArgMatches, ValueEnum};
 
 use crate::app::{App, Status};
 use crate::args::{Cli, Global, RunArgs, RunVerb, Verb};
@@ -121,10 +121,25 @@ fn trace_exit_code(error: &CliError) -> u8 {
     }
 }
 
-/// The first word that is no flag.
+/// The first word that is neither a global option nor the value of one.
 fn typed_verb(typed: &[OsString]) -> Option<&str> {
-    let is_flag = |word: &OsString| word.to_string_lossy().starts_with('-');
-    typed.iter().skip(1).find(|word| !is_flag(word))?.to_str()
+    let command = Cli::command();
+    let takes_value = |word: &str| {
+        word.strip_prefix("--").is_some_and(|name| {
+            command.get_arguments().any(|argument| {
+                argument.get_long() == Some(name) && argument.get_action().takes_values()
+            })
+        })
+    };
+    let mut words = typed.iter().skip(1);
+    loop {
+        let word = words.next()?.to_str()?;
+        if takes_value(word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
 }
 
 /// Everything that can be typed, for tests that walk through it.

@@ -33,6 +33,10 @@ fn what_is_connected_is_synced_without_being_named() {
     assert_eq!(paths(&shown), std::slice::from_ref(&claude));
     assert_eq!(shown["connected"][0]["agent"], json!("claude"));
     sandbox.fails(&["sync"], 2, "usage");
+    let capsule = sandbox.capsule().display().to_string();
+    sandbox.fails(&["--capsule", &capsule, "sync"], 2, "usage");
+    sandbox.fails(&["--capsule", &capsule, "sync", "--odd"], 2, "usage");
+    sandbox.fails(&["find", "--odd", "sync"], 1, "usage");
     let connected = at_home(&sandbox, &["connect", "exports"]);
     assert_eq!(paths(&connected).len(), 2);
     let synced = sandbox.json(&["sync"]);
