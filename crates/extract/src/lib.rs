@@ -1,7 +1,7 @@
 //! Finds in sessions what a later session needs. Knows no capsule, memory, network, terminal,
 //! environment or clock.
 //!
-//! A [`Session`] goes in, [`Candidate`]s come out ([`extract`]), each with the lines that hold it.
+//! A [`Session`](kapsa_ingest::Session) goes in, [`Candidate`]s come out ([`extract`]), each with the lines that hold it.
 //! Whether one is kept, and what becomes of what was known, is decided elsewhere. The same session
 //! gives the same candidates.
 
