@@ -1,9 +1,9 @@
 //! Finds in sessions what a later session needs. Knows no capsule, memory, network, terminal,
 //! environment or clock.
 //!
-//! A [`Session`](kapsa_ingest::Session) goes in, [`Candidate`]s come out ([`extract`]), each with the lines that hold it.
-//! Whether one is kept, and what becomes of what was known, is decided elsewhere. The same session
-//! gives the same candidates.
+//! A [`Session`](kapsa_ingest::Session) goes in, [`Candidate`]s come out ([`extract`]), each with
+//! the lines that hold it. Whether one is kept, and what becomes of what was known, is decided
+//! elsewhere. The same session gives the same candidates.
 
 #![deny(
     clippy::disallowed_methods,

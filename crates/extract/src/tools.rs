@@ -281,7 +281,7 @@ pub(crate) fn checks(work: &Work<'_>) -> Option<Shown> {
     Some(Shown {
         kind: MemoryType::Procedure,
         title: format!("Check the work with {list}"),
-        body: format!("Check the work with {list}: run after changes, and passed."),
+        body: "Run again and again after changes, and passed in the end.".to_string(),
         confidence: CONFIDENCE_CHECKS,
         evidence: found.iter().map(|(_, place)| *place).collect(),
         said_by: Speaker::Tool,

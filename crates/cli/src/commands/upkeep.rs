@@ -127,7 +127,7 @@ pub(crate) fn maintain(app: &mut App, args: &MaintainArgs) -> Result<()> {
     let done = kapsa_traces::maintain(&app.location()?, &options)?;
     let changed = done.merged.len() + done.consolidated.len() + done.archived.len();
     if args.apply {
-        did(app, Done::new(format!("maintained {}", counted(changed as u64, "memory"))));
+        did(app, Done::new(format!("maintained {}", counted(changed as u64, "fact"))));
     }
     if app.out.is_json() {
         return app.out.json(&MaintainOut {
@@ -156,7 +156,7 @@ pub(crate) fn maintain(app: &mut App, args: &MaintainArgs) -> Result<()> {
             )?;
         }
     }
-    app.out.note(&format!("{} left alone", counted(done.unchanged, "memory")));
+    app.out.note(&format!("{} left alone", counted(done.unchanged, "fact")));
     if done.is_dry && changed > 0 {
         app.out.note("nothing was changed; kapsa maintain --apply does it");
     }
