@@ -270,7 +270,7 @@ pub(crate) enum Verb {
         arg_required_else_help = true
     )]
     Trace(TraceArgs),
-    /// Find where agents keep session traces on this machine, and remember it
+    /// Find the session traces of agents on this machine
     #[command(after_help = examples::CONNECT)]
     Connect(ConnectArgs),
     /// Merge and archive what traces brought

@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn verbs_are_offered_where_a_verb_may_stand() {
-        assert_eq!(offered("  sta"), (2, vec!["stats".to_string()]));
+        assert_eq!(offered("  sta"), (2, vec!["stats".to_string(), "status".to_string()]));
         assert_eq!(words("/checkp"), ["/checkpoint", "/checkpoints"]);
         assert_eq!(words("inf"), ["info"], "another name of stats");
         assert_eq!(words("qu"), ["quit"]);
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(words("kapsa verif"), ["verify"]);
         assert_eq!(words("svc ti"), ["timeline"]);
         assert_eq!(words("branch arch"), ["archive"]);
-        assert_eq!(words("help sta"), ["stats"]);
+        assert_eq!(words("help sta"), ["stats", "status"]);
         assert_eq!(words("find sta"), [] as [&str; 0]);
         let all = words("");
         assert!(
