@@ -71,8 +71,13 @@ impl CommandModel {
                 .map_err(|error| self.unavailable(&error))
         };
         let (answer, complaint) = (joined(answer)?, joined(complaint)?);
-        // May be dropped: a program that ends without reading its input has answered all the same.
-        let _ = writing.join();
+        match writing.join() {
+            Ok(Ok(())) => {}
+            // A program that ends without reading all of its input has answered all the same.
+            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            Ok(Err(error)) => return Err(self.unavailable(&error)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
         if !status {
             let said = String::from_utf8_lossy(&complaint);
             let from = said.len().saturating_sub(COMPLAINT_BYTES_MAX);
@@ -112,7 +117,7 @@ impl CommandModel {
                 Ok(Some(status)) => return Ok(status.success()),
                 Ok(None) if begun.elapsed() < self.time_max => thread::sleep(LOOK_EVERY),
                 Ok(None) => {
-                    stop(child);
+                    stop(child).map_err(|error| self.unavailable(&error))?;
                     let seconds = self.time_max.as_secs();
                     let message = format!("`{}` gave no answer in {seconds} s", self.program);
                     return Err(ModelError::new(ModelErrorKind::Timeout, message, None));
@@ -123,7 +128,7 @@ impl CommandModel {
     }
 
     fn unavailable(&self, error: &io::Error) -> ModelError {
-        let message = format!("failed to read from `{}`: {error}", self.program);
+        let message = format!("failed to talk to `{}`: {error}", self.program);
         ModelError::new(ModelErrorKind::Unavailable, message, None)
     }
 }
@@ -142,11 +147,9 @@ impl LanguageModel for CommandModel {
 }
 
 /// Ends a program that takes too long.
-fn stop(child: &mut Child) {
-    // May be dropped: it has ended by itself in the meantime.
-    let _ = child.kill();
-    // May be dropped: there is nothing left to wait for.
-    let _ = child.wait();
+fn stop(child: &mut Child) -> io::Result<()> {
+    child.kill()?;
+    child.wait().map(drop)
 }
 
 /// Reads all that comes, and keeps one byte more than the limit at most: a program that writes on
