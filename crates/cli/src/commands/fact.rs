@@ -185,12 +185,15 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
     let new = New::begin(app, args.embed)?;
     let (fact, is_known) = told(app, args.id, &args.text, &args.value)?;
     let classification = args.classification.map_or(fact.classification, Level::into);
-    if classification == Classification::Restricted
-        && args.named.is_empty()
-        && fact.named.is_empty()
-    {
-        let message = "restricted to nobody: name who may read it with --named";
-        app.out.warn("restricted_to_nobody", message);
+    let mut named = if args.named.is_empty() { fact.named } else { args.named };
+    if classification == Classification::Restricted {
+        // The store names the principal who writes it; what is answered says so too.
+        let writer = app.principal().filter(|writer| !named.iter().any(|name| name == writer));
+        named.extend(writer.map(str::to_owned));
+        if named.is_empty() {
+            let message = "restricted to nobody: name who may read it with --named";
+            app.out.warn("restricted_to_nobody", message);
+        }
     }
     let fact = Fact {
         entity: args.about.entity.unwrap_or(fact.entity),
@@ -198,7 +201,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
         domain: args.about.domain.unwrap_or(fact.domain),
         tags: if args.about.tags.is_empty() { fact.tags } else { args.about.tags },
         classification,
-        named: if args.named.is_empty() { fact.named } else { args.named },
+        named,
         ..fact
     };
     let preset = match args.compare {

@@ -88,6 +88,32 @@ fn a_revision_keeps_the_domain_and_level_that_are_not_named() {
 }
 
 #[test]
+fn what_a_principal_writes_as_restricted_names_it() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "cro", "ops=restricted"]);
+    let to = ["--domain", "ops", "--classification", "restricted", "--as", "cro"];
+    let fact = [&["fact", "add", "The vault opens at nine", "--id", "f1"], &to[..]].concat();
+    sandbox.ok(&["put", "--uri", "fact/f2", "--kind", "fact", "--domain", "ops", "--text", "Open"]);
+    let over = [&["fact", "add", "The gate is shut", "--id", "f2"], &to[..]].concat();
+    let note = [&["put", "--uri", "note/n1", "--text", "The code is kept"], &to[..]].concat();
+    let other = [&["put", "--uri", "note/n2", "--text", "x", "--named", "cfo"], &to[..]].concat();
+    for call in [&fact, &over, &note, &other] {
+        let told = sandbox.json(call);
+        assert!(told.get("warnings").is_none(), "{told}");
+    }
+    let names = |uri: &str| sandbox.json(&["get", uri, "--as", "cro"])["named"].clone();
+    assert_eq!(["fact/f1", "fact/f2", "note/n1"].map(names), [(); 3].map(|()| json!(["cro"])));
+    assert_eq!(names("note/n2"), json!(["cfo", "cro"]));
+    // The same again changes nothing.
+    let head = |sandbox: &Sandbox| sandbox.json(&["log"])["commits"][0]["serial"].clone();
+    let before = head(&sandbox);
+    for call in [&fact, &note, &other] {
+        sandbox.ok(call);
+    }
+    assert_eq!(head(&sandbox), before);
+}
+
+#[test]
 fn names_and_kinds_of_the_owners_verbs_are_not_written() {
     let sandbox = capsule();
     let names = ["policy/x", "run/17", "access/f1", "kapsa/x", "clearance/gen", "s/r/card/acme"];

@@ -54,6 +54,14 @@ pub(super) fn permit(profile: &ClearanceProfile, view: &View, act: Act<'_>) -> R
     }
 }
 
+/// What a principal writes as restricted names the principal: nobody writes what it may not read.
+pub(super) fn name_writer(profile: &ClearanceProfile, record: &mut NewRecord) {
+    let Some(access) = &mut record.access else { return };
+    if access.level == Classification::Restricted && !access.named.contains(&profile.principal) {
+        access.named.push(profile.principal.clone());
+    }
+}
+
 struct Permit<'a> {
     profile: &'a ClearanceProfile,
     view: &'a View,
@@ -72,9 +80,7 @@ impl Permit<'_> {
     /// The level and domain of what is written, its name, and everything that it would replace.
     fn put(&self, record: &NewRecord) -> Result<()> {
         let access = record.access.clone().unwrap_or_default();
-        let mut named = access.named.clone();
-        named.push(self.profile.principal.clone());
-        if !self.profile.may_write(&record.domain, access.level, &named) {
+        if !self.profile.may_write(&record.domain, access.level, &access.named) {
             return self.deny("write at this level in this domain");
         }
         if protected::is_owners_kind(&record.kind) {

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::batch::{Batch, BatchItem};
-use super::permit::{Act, permit};
+use super::permit::{Act, name_writer, permit};
 use super::transaction::{Transaction, Unpublished};
 use super::writer::Writer;
 use crate::error::{Error, Result};
@@ -115,6 +115,11 @@ impl PrincipalWriter {
         let view = self.writer.view()?.guarded(self.profile.clone());
         let mut batch = Batch::default();
         change(RawView::of(&view), &mut batch)?;
+        for item in &mut batch.all {
+            if let BatchItem::Put(record) = item {
+                name_writer(&self.profile, record);
+            }
+        }
         let mut transaction = self.transaction();
         transaction.permitted_all(&batch.all)?;
         transaction.transaction.put_batch(batch.all)?;
@@ -132,12 +137,13 @@ pub struct PrincipalTransaction<'w> {
 
 impl<'w> PrincipalTransaction<'w> {
     /// Adds a record in the principal's own name. Where it names no domain or no level, those of
-    /// what it takes the place of stay.
+    /// what it takes the place of stay; where it is restricted, it names the principal too.
     ///
     /// # Errors
     /// `InvalidRecord`; `AccessDenied`, `FieldDenied`.
     pub fn put(&mut self, record: NewRecord) -> Result<()> {
-        let record = self.transaction.keeping(record)?;
+        let mut record = self.transaction.keeping(record)?;
+        name_writer(self.profile, &mut record);
         self.permitted(Act::Put(&record))?;
         self.transaction.put(record)
     }
