@@ -45,6 +45,8 @@ pub enum Act {
     Asks,
     /// Orders a single piece of work.
     Orders,
+    /// Lays out a piece of work, step by step or as a wish: no clause of it stands alone.
+    Plans,
     /// Says what was done, or how it went.
     Reports,
     /// Speaks of the conversation itself.
@@ -54,7 +56,7 @@ pub enum Act {
 }
 
 impl Act {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Obliges,
         Self::Wants,
         Self::Bans,
@@ -69,6 +71,7 @@ impl Act {
         Self::Withholds,
         Self::Asks,
         Self::Orders,
+        Self::Plans,
         Self::Reports,
         Self::Chats,
         Self::Withdraws,
@@ -92,6 +95,7 @@ impl Act {
             Self::Withholds => "withholds",
             Self::Asks => "asks",
             Self::Orders => "orders",
+            Self::Plans => "plans",
             Self::Reports => "reports",
             Self::Chats => "chats",
             Self::Withdraws => "withdraws",
@@ -172,11 +176,12 @@ pub(crate) fn folded(sentence: &str) -> String {
 /// Words from which on a sentence is weighed clause by clause: people write on without a stop.
 const RUN_ON_WORDS: usize = 26;
 
-/// Weighs a sentence: as a whole, and one that runs on and on as the weightiest of its clauses.
+/// Weighs a sentence: as a whole, and one that runs on and on as the weightiest of its clauses,
+/// unless it lays out a piece of work.
 pub(crate) fn weigh(sentence: &str) -> Weighed {
     let text = folded(&without_quotes(sentence));
     let whole = weigh_folded(&text, shouts(sentence));
-    if text.split(' ').count() < RUN_ON_WORDS {
+    if text.split(' ').count() < RUN_ON_WORDS || whole.does(Act::Plans) {
         return whole;
     }
     let clauses = text.split(", ").flat_map(|clause| clause.split(" but "));

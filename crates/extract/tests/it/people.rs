@@ -69,6 +69,11 @@ fn what_is_only_asked_for_now_is_not() {
         "Use a different icon for the menu.",
         "Only show the last ten entries.",
         "I don't like the layout.",
+        "It would be cool to have a page with a slow gradient behind it, and then you can just put \
+         the name there, and there's a secret at the bottom that you have to scroll down to",
+        "if one of the scripts is not used anymore, remove it please, then test the other one with \
+         the first post to see that nothing is lost, and then after I looked at it update the notes",
+        "Now run `npm test`, `npm run lint` and `npm run types`.",
     ] {
         assert_eq!(kept_of(message), [] as [&str; 0], "{message}");
     }
