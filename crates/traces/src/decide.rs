@@ -268,16 +268,9 @@ fn compare(offer: &Offer, known: &Known) -> Comparison {
 /// Stands for the repository, which is the same for both.
 const ABOUT: &str = "project";
 
-/// Share of a line's words that a text must have for the line to be no news.
-const LINE_KNOWN: f64 = 0.72;
-
 /// The text of a known memory with what an offer adds to it; none where that is nothing, or does
 /// not fit.
 pub(crate) fn merged(offer: &Offer, known: &Known) -> Option<String> {
-    use crate::known::content;
-    use crate::overlap::Words;
-    use kapsa_extract::{BODY_CHARS_MAX, TITLE_CHARS_MAX};
-
     // Nobody's words are changed but those of traces.
     if known.fact.trust > kapsa_memory::Trust::Trace {
         return None;
@@ -287,17 +280,5 @@ pub(crate) fn merged(offer: &Offer, known: &Known) -> Option<String> {
         let is_more = words != known.words;
         return is_more.then(|| offer.content()).filter(|text| *text != known.fact.content);
     }
-    let lines = std::iter::once(offer.title.as_str()).chain(offer.body.lines());
-    let news: Vec<&str> = lines
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && Words::of(line).within(&known.words) < LINE_KNOWN)
-        .collect();
-    if news.is_empty() {
-        return None;
-    }
-    let body = [known.body.as_str()].into_iter().filter(|body| !body.is_empty()).chain(news);
-    let body = body.collect::<Vec<_>>().join("\n");
-    let fits =
-        body.chars().count() <= BODY_CHARS_MAX && known.title.chars().count() <= TITLE_CHARS_MAX;
-    fits.then(|| content(&known.title, &body))
+    known.with_news(&offer.title, &offer.body).filter(|text| *text != known.fact.content)
 }

@@ -1,8 +1,8 @@
 //! A candidate on its way to the memory, and what is known, in the form in which the two are
 //! compared. Plain values; nothing here stores anything.
 
-use kapsa_agents::{Evidence, Fact};
-use kapsa_extract::{Candidate, MemoryType};
+use kapsa_agents::{EVIDENCE_MAX, Evidence, Fact, RESTATED_RISE};
+use kapsa_extract::{BODY_CHARS_MAX, Candidate, MemoryType};
 use kapsa_ingest::Speaker;
 use kapsa_memory::{Micros, Trust};
 use kapsa_redact::redact;
@@ -160,6 +160,31 @@ pub(crate) fn standing_of(speaker: &str) -> u8 {
     }
 }
 
+/// Share of a line's words that a text must have for the line to be no news.
+const LINE_KNOWN: f64 = 0.72;
+
+/// A fact with more evidence: it is surer for each session that it did not know.
+pub(crate) fn with_evidence(fact: &Fact, more: &[Evidence]) -> Fact {
+    let mut fact = fact.clone();
+    for one in more {
+        if fact.evidence.contains(one) {
+            continue;
+        }
+        let is_witness = fact.source != one.source
+            && fact.evidence.iter().all(|known| known.source != one.source);
+        if is_witness {
+            fact.evidence_count = fact.evidence_count.saturating_add(1);
+            fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
+        }
+        fact.evidence.push(one.clone());
+    }
+    // In the order of time, whatever the order of reading; what is left out is the oldest.
+    fact.evidence.sort_by_key(|one| one.at);
+    let surplus = fact.evidence.len().saturating_sub(EVIDENCE_MAX);
+    fact.evidence.drain(..surplus);
+    fact
+}
+
 /// What is known, as it is compared.
 #[derive(Clone, Debug)]
 pub struct Known {
@@ -215,6 +240,21 @@ impl Known {
             let says_so = || one.text == offer.content() || Words::of(&one.text) == told;
             (one.source == offer.source || one.at == offer.at) && says_so()
         })
+    }
+
+    /// Its text, with those lines of another one below that it does not hold yet; none where they
+    /// do not fit.
+    pub(crate) fn with_news(&self, title: &str, body: &str) -> Option<String> {
+        let lines = std::iter::once(title).chain(body.lines()).map(str::trim);
+        let is_new =
+            |line: &&str| !line.is_empty() && Words::of(line).within(&self.words) < LINE_KNOWN;
+        let news: Vec<&str> = lines.filter(is_new).collect();
+        if news.is_empty() {
+            return Some(self.fact.content.clone());
+        }
+        let body = Some(self.body.as_str()).filter(|body| !body.is_empty());
+        let body = body.into_iter().chain(news).collect::<Vec<_>>().join("\n");
+        (body.chars().count() <= BODY_CHARS_MAX).then(|| content(&self.title, &body))
     }
 
     /// Whether this session is among its evidence.

@@ -5,23 +5,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kapsa_agents::{
-    CapsuleFactStore, EVIDENCE_MAX, Fact, FactDecision, FactQuery, FactStore, RESTATED_RISE,
-    StoreLocation, TimeSource,
+    CapsuleFactStore, Fact, FactDecision, FactQuery, FactStore, StoreLocation, TimeSource,
 };
-use kapsa_extract::{BODY_CHARS_MAX, TITLE_CHARS_MAX};
 use kapsa_memory::{Micros, Provenance, Trust};
 
 use crate::decide::Thresholds;
 use crate::error::Result;
-use crate::known::{Known, content};
-use crate::overlap::Words;
+use crate::known::{Known, with_evidence};
 
 /// Below this confidence a memory that one session alone brought is archived.
 pub const CONFIDENCE_KEPT_MIN: f64 = 0.3;
 /// Words of content below which a memory says too little to be found again.
 const WORDS_MIN: usize = 2;
-/// Share of a line's words that a text must have for the line to be no news.
-const LINE_KNOWN: f64 = 0.72;
 /// Who decided, in the history of a memory.
 const BY: &str = "kapsa maintain";
 
@@ -152,7 +147,7 @@ impl Upkeep<'_> {
         });
         let best = earlier
             .map(Known::of)
-            .filter(|other| other.kind().map(kind_name) == known.kind().map(kind_name))
+            .filter(|other| primitive_of(other) == primitive_of(&known))
             .map(|other| (known.words.overlap(&other.words), other))
             .filter(|(overlap, _)| !overlap.differs)
             .max_by(|(a, _), (b, _)| a.score.total_cmp(&b.score));
@@ -178,7 +173,7 @@ impl Upkeep<'_> {
         score: f64,
         reason: &'static str,
     ) -> Result<()> {
-        let Some(text) = joined(earlier, later) else {
+        let Some(text) = earlier.with_news(&later.title, &later.body) else {
             self.report.unchanged += 1;
             return Ok(());
         };
@@ -190,7 +185,7 @@ impl Upkeep<'_> {
         };
         list.push(done);
         self.gone.insert(later.fact.id.clone());
-        let mut kept = with_evidence(&earlier.fact, &later.fact);
+        let mut kept = with_evidence(&earlier.fact, &later.fact.evidence);
         kept.content = text;
         kept.updated_at = kept.updated_at.max(self.now);
         let mut ended = later.fact.clone();
@@ -209,8 +204,8 @@ impl Upkeep<'_> {
     }
 }
 
-fn kind_name(kind: kapsa_extract::MemoryType) -> &'static str {
-    kind.primitive()
+fn primitive_of(known: &Known) -> Option<&'static str> {
+    known.kind().map(kapsa_extract::MemoryType::primitive)
 }
 
 /// Why a memory is not worth its place; none where it is.
@@ -221,42 +216,6 @@ fn unneeded(known: &Known) -> Option<&'static str> {
     }
     let words = known.title.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
     (words.count() < WORDS_MIN && known.body.is_empty()).then_some("it says too little")
-}
-
-/// The text of both: the earlier one with the lines of the later one that it does not hold. None
-/// where that does not fit.
-fn joined(earlier: &Known, later: &Known) -> Option<String> {
-    let lines = std::iter::once(later.title.as_str()).chain(later.body.lines());
-    let news: Vec<&str> = lines
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && Words::of(line).within(&earlier.words) < LINE_KNOWN)
-        .collect();
-    let body = std::iter::once(earlier.body.as_str()).filter(|body| !body.is_empty()).chain(news);
-    let body = body.collect::<Vec<_>>().join("\n");
-    let fits = body.chars().count() <= BODY_CHARS_MAX
-        && earlier.title.chars().count() <= TITLE_CHARS_MAX + 1;
-    fits.then(|| content(&earlier.title, &body))
-}
-
-/// A memory with the evidence of another one: it is surer for each session that is new to it.
-fn with_evidence(fact: &Fact, other: &Fact) -> Fact {
-    let mut fact = fact.clone();
-    for one in &other.evidence {
-        if fact.evidence.contains(one) {
-            continue;
-        }
-        let is_witness = fact.source != one.source
-            && fact.evidence.iter().all(|known| known.source != one.source);
-        if is_witness {
-            fact.evidence_count = fact.evidence_count.saturating_add(1);
-            fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
-        }
-        fact.evidence.push(one.clone());
-    }
-    fact.evidence.sort_by_key(|one| one.at);
-    let surplus = fact.evidence.len().saturating_sub(EVIDENCE_MAX);
-    fact.evidence.drain(..surplus);
-    fact
 }
 
 fn upkept(known: &Known, into: Option<&str>, score: f64, reason: &'static str) -> Upkept {

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kapsa_agents::{
-    CapsuleFactStore, EVIDENCE_MAX, Fact, FactQuery, FactStore, Pending, RESTATED_RISE,
-    StoreLocation, TimeSource, WorkspaceMemory, awaiting_review,
+    CapsuleFactStore, Fact, FactQuery, FactStore, Pending, StoreLocation, TimeSource,
+    WorkspaceMemory, awaiting_review,
 };
 use kapsa_memory::Error as MemoryError;
 
 use crate::decide::{Action, Decision, Thresholds, decide, merged};
 use crate::error::Result;
-use crate::known::{Known, Offer};
+use crate::known::{Known, Offer, with_evidence};
 use crate::preview::PreviewStore;
 
 /// Memories that were superseded among which it is looked for what a session said before.
@@ -239,20 +239,10 @@ fn done(decision: Decision, id: &str) -> Outcome {
 
 /// A known memory with one more piece of evidence. A session that repeats itself is one witness.
 fn confirmed(known: &Fact, offer: &Offer, text: Option<String>) -> Fact {
-    let mut fact = known.clone();
     let is_witness = !Known::of(known.clone()).has_witness(&offer.source);
-    if let Some(text) = text {
-        fact.content = text;
-    }
-    if is_witness {
-        fact.evidence_count = fact.evidence_count.saturating_add(1);
-        fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
-        fact.evidence.push(offer.evidence());
-        // In the order of time, whatever the order of reading; what is left out is the oldest.
-        fact.evidence.sort_by_key(|one| one.at);
-        let surplus = fact.evidence.len().saturating_sub(EVIDENCE_MAX);
-        fact.evidence.drain(..surplus);
-    }
+    let evidence = if is_witness { vec![offer.evidence()] } else { Vec::new() };
+    let mut fact = with_evidence(known, &evidence);
+    fact.content = text.unwrap_or(fact.content);
     fact.updated_at = fact.updated_at.max(offer.at);
     fact
 }
