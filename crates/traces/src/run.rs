@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::known::{Offer, Origin};
 use crate::remember::Memories;
 use crate::report::{Kept, Report};
-use crate::sync::{SyncOptions, repository_of, source_of, sync};
+use crate::sync::{Extractor, SyncOptions, is_own, repository_of, source_of, sync};
 use crate::view::{FolderView, Viewed, stamp};
 
 /// Most searches of what is known that run at once.
@@ -105,7 +105,8 @@ pub fn run(
     let at = stamp(options.sync.clock.now())?;
     let folder = RunFolder::create(&workspace_root, mode, &at, options.chance)?;
     let todos = Todos::begin(&folder, &at)?;
-    let mut run = Running { location, trace_path, memory_root, folder, todos, options };
+    let found = BTreeMap::new();
+    let mut run = Running { location, trace_path, memory_root, folder, todos, options, found };
     let done = run.all();
     if let Err(error) = &done {
         let line = json!({"event": "failed", "message": error.to_string()});
@@ -138,6 +139,8 @@ struct Running<'a> {
     folder: RunFolder,
     todos: Todos,
     options: &'a RunOptions<'a>,
+    /// What each session was found to hold, by its id: a model is asked once.
+    found: BTreeMap<String, Vec<Candidate>>,
 }
 
 /// What was done in the capsule and in the folder.
@@ -199,6 +202,9 @@ impl Running<'_> {
         let extract = self.options.sync.extractor.extract;
         let now = self.options.sync.clock.now();
         kapsa_ingest::sessions(self.trace_path, &mut |session| {
+            if is_own(&session) {
+                return ControlFlow::Continue(());
+            }
             let (source, repository) = (source_of(&session), repository_of(&session));
             let origin = Origin {
                 source: &source,
@@ -206,11 +212,12 @@ impl Running<'_> {
                 path: &path,
                 at: session.started.unwrap_or(now),
             };
-            let found = extract(&session).into_iter().filter(|one| !one.reversed);
-            held.offers.extend(found.map(|one| {
-                let offer = Offer::of(&one, &origin);
-                (one, offer)
+            let found = extract(&session);
+            held.offers.extend(found.iter().filter(|one| !one.reversed).map(|one| {
+                let offer = Offer::of(one, &origin);
+                (one.clone(), offer)
             }));
+            self.found.entry(session.id.clone()).or_default().extend(found);
             held.sessions.push(session);
             ControlFlow::Continue(())
         })?;
@@ -321,7 +328,9 @@ impl Running<'_> {
     }
 
     fn sync(&self, is_dry: bool) -> Result<Report> {
-        let options = SyncOptions { is_dry, force: true, ..self.options.sync.clone() };
+        let found = |session: &Session| self.found.get(&session.id).cloned().unwrap_or_default();
+        let extractor = Extractor { extract: &found, ..self.options.sync.extractor };
+        let options = SyncOptions { is_dry, force: true, extractor, ..self.options.sync.clone() };
         let report = sync(self.location, &[self.trace_path.to_path_buf()], &options, &mut |_| ())?;
         Ok(report)
     }

@@ -1,9 +1,11 @@
 //! A run over one trace, and the folder that shows the memory.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kapsa_traces::{Error, RunOptions, RunReport, run};
+use kapsa_ingest::Session;
+use kapsa_traces::{Error, Extractor, RunOptions, RunReport, SyncOptions, run};
 use serde_json::Value;
 
 use crate::support::{NOW, Place, options};
@@ -63,6 +65,26 @@ fn a_run_leaves_its_files_and_a_note_for_each_memory() {
     let found = fs::read_to_string(&report.artifacts["subagents"]).expect("a log");
     assert_eq!(found.lines().count(), 2, "{found}");
     assert!(found.contains("\"action_hint\":\"add\""), "{found}");
+}
+
+#[test]
+fn what_finds_candidates_is_asked_once_for_each_session() {
+    let place = Place::new();
+    let trace = place.session("a", 1, &[RULE]);
+    let asked = Cell::new(0);
+    let sync = options();
+    let extract = |session: &Session| {
+        asked.set(asked.get() + 1);
+        (sync.extractor.extract)(session)
+    };
+    let extractor = Extractor { version: 1, extract: &extract };
+    let options = RunOptions::new(
+        SyncOptions { extractor, ..sync.clone() },
+        place.folder.path(),
+        0x00ab_cdef,
+    );
+    let report = run(&place.location(), &trace, Some(&root(&place)), None, "sync", &options);
+    assert_eq!((report.expect("it runs").counts["add"], asked.get()), (1, 1));
 }
 
 #[test]
