@@ -137,12 +137,14 @@ impl Weighed {
         self.acts.contains(&act)
     }
 
-    /// Whether all that speaks for it is that somebody wants something to be so.
-    pub(crate) fn is_wish(&self) -> bool {
+    /// Whether all that speaks for it is that somebody wants something to be so; where nothing was
+    /// said before, a correction is a wish as well.
+    pub(crate) fn is_wish(&self, is_first: bool) -> bool {
         use Act::{Asks, Chats, Chooses, Generalises, Orders, Reasons, Reports, States, Wants};
         const OF_WISHES: [Act; 9] =
             [Asks, Chats, Chooses, Generalises, Orders, Reasons, Reports, States, Wants];
-        self.does(Wants) && self.acts.iter().all(|act| OF_WISHES.contains(act))
+        let is_of_wishes = |act: &Act| OF_WISHES.contains(act) || is_first && *act == Act::Corrects;
+        self.does(Wants) && self.acts.iter().all(is_of_wishes)
     }
 
     /// The type of memory that such a sentence is.

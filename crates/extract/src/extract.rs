@@ -59,7 +59,7 @@ pub fn extract(session: &Session) -> Extraction {
         if challenges(message) {
             join(&mut candidates, before, &found);
         }
-        if found.len() == 1 && is_wish(message) {
+        if found.len() == 1 && is_wish(message, at == 0) {
             wishes.extend(found.iter().map(|candidate| candidate.title.clone()));
         }
         candidates.extend(found);
@@ -96,13 +96,14 @@ fn shown(shown: &Shown) -> Candidate {
     }
 }
 
-/// Whether all that is kept of a message is what somebody wants.
-fn is_wish(message: &Message<'_>) -> bool {
+/// Whether all that is kept of a message is what somebody wants. What comes first corrects nothing
+/// that was said here.
+fn is_wish(message: &Message<'_>, is_first: bool) -> bool {
     let kept = message
         .paragraphs
         .iter()
         .flat_map(|said| said.kept().into_iter().map(move |at| &said.weights[at]));
-    message.asked.is_none() && kept.into_iter().all(Weighed::is_wish)
+    message.asked.is_none() && kept.into_iter().all(|said| said.is_wish(is_first))
 }
 
 /// Whether a message takes back the one before.
