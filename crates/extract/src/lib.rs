@@ -39,4 +39,4 @@ pub use types::MemoryType;
 pub use with_model::{Budget, EXTRACTION_MARK, WINDOW_BYTES_MAX, extract_with};
 
 /// Raised whenever the same session may give other candidates.
-pub const EXTRACTOR_VERSION: u32 = 1;
+pub const EXTRACTOR_VERSION: u32 = 2;

@@ -79,6 +79,19 @@ fn what_is_only_asked_for_now_is_not() {
     }
 }
 
+/// The rules of many teams and the requests of many days, in the words that people use for them.
+#[test]
+fn plain_words_are_told_apart() {
+    let mut lines = 0;
+    for line in include_str!("plain.txt").lines().filter(|line| !line.starts_with('#')) {
+        let (what, message) = line.split_once(' ').expect("two columns");
+        let is_kept = !kept_of(message.trim()).is_empty();
+        assert_eq!(is_kept, matches!(what, "keep" | "wrong"), "{line}");
+        lines += 1;
+    }
+    assert!(lines > 300, "{lines} lines");
+}
+
 #[test]
 fn a_wish_alone_is_a_piece_of_work() {
     assert_eq!(kept_of("The header should be blue."), [] as [&str; 0]);
