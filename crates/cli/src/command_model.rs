@@ -63,20 +63,16 @@ impl CommandModel {
         });
         let answer = reading(child.stdout.take(), ANSWER_BYTES_MAX);
         let complaint = reading(child.stderr.take(), ANSWER_BYTES_MAX);
-        let status = self.wait(&mut child)?;
-        let joined = |thread: thread::JoinHandle<io::Result<Vec<u8>>>| {
-            thread
-                .join()
-                .unwrap_or_else(|_| Ok(Vec::new()))
-                .map_err(|error| self.unavailable(&error))
-        };
-        let (answer, complaint) = (joined(answer)?, joined(complaint)?);
-        match writing.join() {
-            Ok(Ok(())) => {}
+        let begun = Instant::now();
+        let status = self.wait(&mut child, begun)?;
+        // What it started may hold its output open for longer than itself.
+        let answer = self.joined(answer, begun)?.map_err(|error| self.unavailable(&error))?;
+        let complaint = self.joined(complaint, begun)?.map_err(|error| self.unavailable(&error))?;
+        match self.joined(writing, begun)? {
+            Ok(()) => {}
             // A program that ends without reading all of its input has answered all the same.
-            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            Ok(Err(error)) => return Err(self.unavailable(&error)),
-            Err(panic) => std::panic::resume_unwind(panic),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            Err(error) => return Err(self.unavailable(&error)),
         }
         if !status {
             let said = String::from_utf8_lossy(&complaint);
@@ -110,21 +106,35 @@ impl CommandModel {
     }
 
     /// Waits for the end of the program; says whether it succeeded.
-    fn wait(&self, child: &mut Child) -> Result<bool, ModelError> {
-        let begun = Instant::now();
+    fn wait(&self, child: &mut Child, begun: Instant) -> Result<bool, ModelError> {
         loop {
             match child.try_wait() {
                 Ok(Some(status)) => return Ok(status.success()),
                 Ok(None) if begun.elapsed() < self.time_max => thread::sleep(LOOK_EVERY),
                 Ok(None) => {
                     stop(child).map_err(|error| self.unavailable(&error))?;
-                    let seconds = self.time_max.as_secs();
-                    let message = format!("`{}` gave no answer in {seconds} s", self.program);
-                    return Err(ModelError::new(ModelErrorKind::Timeout, message, None));
+                    return Err(self.late());
                 }
                 Err(error) => return Err(self.unavailable(&error)),
             }
         }
+    }
+
+    /// What a thread ends with, if it ends in time.
+    fn joined<T>(&self, thread: thread::JoinHandle<T>, begun: Instant) -> Result<T, ModelError> {
+        while !thread.is_finished() {
+            if begun.elapsed() >= self.time_max {
+                return Err(self.late());
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        Ok(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+
+    fn late(&self) -> ModelError {
+        let seconds = self.time_max.as_secs();
+        let message = format!("`{}` gave no answer in {seconds} s", self.program);
+        ModelError::new(ModelErrorKind::Timeout, message, None)
     }
 
     fn unavailable(&self, error: &io::Error) -> ModelError {
@@ -224,6 +234,8 @@ mod tests {
         assert_eq!(kind("command:no-such-program-here"), ModelErrorKind::NotConfigured);
         assert_eq!(kind("command:false"), ModelErrorKind::Unavailable);
         assert_eq!(kind("command:sleep 30"), ModelErrorKind::Timeout);
+        // It ends at once, and what it started goes on and holds its output.
+        assert_eq!(kind("command:sh -c 'sleep 30 & echo []'"), ModelErrorKind::Timeout);
         assert!(CommandModel::named("command:").is_err());
         assert!(CommandModel::named("command:a 'b").is_err());
     }
