@@ -255,7 +255,19 @@ fn stated(message: &Message<'_>, before: Option<&Message<'_>>, said: &Said) -> O
     }
     add("Taken up", reply.as_deref().unwrap_or_default());
     let title = &said.paragraph.sentences[best];
-    Some(candidate(message, weighed.kind(), confidence(weighed.weight), title, &body))
+    let kind = called(title).unwrap_or_else(|| weighed.kind());
+    Some(candidate(message, kind, confidence(weighed.weight), title, &body))
+}
+
+/// What a sentence calls itself: "Decision: …", "durable constraint: …".
+fn called(title: &str) -> Option<MemoryType> {
+    let (head, _) = title.split_once(':')?;
+    match head.rsplit(' ').next()?.to_lowercase().as_str() {
+        "rule" => Some(MemoryType::Constraint),
+        "convention" => Some(MemoryType::Preference),
+        "gotcha" | "lesson" => Some(MemoryType::Pitfall),
+        name => MemoryType::named(name),
+    }
 }
 
 /// Whether a sentence stands for something that was named before it.

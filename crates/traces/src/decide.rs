@@ -8,7 +8,7 @@
 use kapsa_agents::{Comparison, Fact, Preset, Verdict};
 
 use crate::known::{Known, Offer, speaker_name, standing_of};
-use crate::overlap::Overlap;
+use crate::overlap::{Overlap, Words};
 
 /// From where on a text is taken for another one's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,10 @@ impl Default for Thresholds {
 /// Least overlap of two *titles* at which a later statement that takes an earlier one back is
 /// noticed, although the whole texts have little in common: their reasons differ by nature.
 pub const REVERSAL_MIN: f64 = 0.25;
+
+/// Share of the words of the shorter of two titles that the other must have as well, where one of
+/// them takes the other back: a ban that shares the subject alone is about something else.
+pub const REVERSAL_SHARED_MIN: f64 = 0.6;
 
 /// Known memories between the thresholds that the comparer is asked about, the most alike first.
 const COMPARED_MAX: usize = 8;
@@ -113,22 +117,28 @@ struct Beside<'a> {
     overlap: Overlap,
     /// Overlap of the titles alone.
     titles: f64,
+    /// Share of the words of the shorter title that the other one has as well.
+    shared: f64,
 }
 
 /// What becomes of an offer beside these known memories, live ones of its repository and of none.
 #[must_use]
 pub fn decide(offer: &Offer, known: &[Known], thresholds: &Thresholds) -> Decision {
     let words = offer.words();
-    let title = crate::overlap::Words::of(&offer.title);
+    let title = Words::of(&offer.title);
     if let Some(known) = known.iter().find(|known| known.was_told(offer)) {
         return Decision::told_before(&known.fact.id);
     }
     let mut all: Vec<Beside<'_>> = known
         .iter()
-        .map(|known| Beside {
-            known,
-            overlap: words.overlap(&known.words),
-            titles: title.overlap(&crate::overlap::Words::of(&known.title)).score,
+        .map(|known| {
+            let other = Words::of(&known.title);
+            Beside {
+                known,
+                overlap: words.overlap(&known.words),
+                titles: title.overlap(&other).score,
+                shared: title.within(&other).max(other.within(&title)),
+            }
         })
         .collect();
     // Of equal ones the first that was stored.
@@ -216,12 +226,13 @@ fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
 
 /// What takes a statement back although the texts have little in common.
 fn reversed(offer: &Offer, all: &[Beside<'_>]) -> Option<Decision> {
-    all.iter().filter(|beside| beside.titles >= REVERSAL_MIN).take(COMPARED_MAX).find_map(
-        |beside| {
-            let comparison = compare(offer, beside.known);
-            comparison.verdict.replaces().then(|| replacing(offer, beside, &comparison))
-        },
-    )
+    let may_be = |beside: &&Beside<'_>| {
+        beside.titles >= REVERSAL_MIN && beside.shared >= REVERSAL_SHARED_MIN
+    };
+    all.iter().filter(may_be).take(COMPARED_MAX).find_map(|beside| {
+        let comparison = compare(offer, beside.known);
+        comparison.verdict.replaces().then(|| replacing(offer, beside, &comparison))
+    })
 }
 
 /// What becomes of what would take a known memory's place.

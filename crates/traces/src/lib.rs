@@ -32,7 +32,7 @@ mod sync;
 mod view;
 
 pub use connected::{CONNECTED_MAX, connect, connected};
-pub use decide::{Action, Decision, REVERSAL_MIN, Thresholds, decide};
+pub use decide::{Action, Decision, REVERSAL_MIN, REVERSAL_SHARED_MIN, Thresholds, decide};
 pub use error::{Error, Result};
 pub use files::{EXPIRES_SOON_US, PURGED_AFTER_DAYS};
 pub use known::{Known, Offer};

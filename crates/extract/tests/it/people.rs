@@ -231,6 +231,23 @@ fn what_somebody_asks_not_to_save_is_dropped_and_makes_no_rule() {
     let before =
         Script::new().user("We must never deploy on fridays.").user("do not remember that");
     assert_eq!(before.titles(), [] as [&str; 0]);
+    let details = "I renamed a variable. Do not turn such details into durable context.";
+    assert_eq!(kept_of(details), [] as [&str; 0]);
+    let of_machines = "Never keep all rows in memory.";
+    assert_eq!(kept_of(of_machines), [of_machines]);
+}
+
+#[test]
+fn what_calls_itself_by_its_type_is_of_that_type() {
+    for (message, kind) in [
+        ("Decision: always use structured logging, not plain text.", MemoryType::Decision),
+        ("Durable constraint: one session maps to one checkpoint.", MemoryType::Constraint),
+        ("Gotcha: the cache must be cleared after an upgrade.", MemoryType::Pitfall),
+        ("Rule: never push on fridays.", MemoryType::Constraint),
+    ] {
+        let kept = Script::new().user(message).kept();
+        assert_eq!(kept.iter().map(|one| one.kind).collect::<Vec<_>>(), [kind], "{message}");
+    }
 }
 
 #[test]

@@ -24,6 +24,20 @@ fn a_decision_that_a_later_session_reverses_is_superseded_with_both_sessions_nam
 }
 
 #[test]
+fn a_ban_that_shares_the_subject_alone_takes_nothing_back() {
+    let place = Place::new();
+    place.session(
+        "a",
+        1,
+        &["decision: Job results stay in results.sqlite and the state in state.sqlite"],
+    );
+    place.session("b", 2, &["constraint: Do not turn those details into job results"]);
+    place.session("c", 3, &["constraint: Never ship on fridays"]);
+    place.session("d", 4, &["decision: We ship on mondays"]);
+    assert_eq!(actions(&place.sync()), ["add"; 4]);
+}
+
+#[test]
 fn an_older_session_that_is_read_later_supersedes_nothing() {
     let in_order = Place::new();
     in_order.session("b", 1, &[BEFORE]);
