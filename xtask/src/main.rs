@@ -13,6 +13,7 @@ mod kill;
 mod model;
 mod mutants;
 mod odd;
+mod oldest;
 mod powercut;
 mod recall;
 mod scheduled;
@@ -28,6 +29,7 @@ const USAGE: &str = "usage: cargo xtask VERB
 Check
   tidy [--fix]       check the mechanical rules and print what they measure
   deny [CHECK...]    check licences, sources, bans and advisories of dependencies
+  oldest             check the program with the oldest compiler that is supported
   fuzz [--seconds N] [TARGET...]
                      run the targets of fuzz/ for a while each
   mutants [--quick] [--file GLOB...]
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         ("recall", rest) => chore(recall::run(&repository(), rest)),
         ("extract", rest) => chore(extract::run(&repository(), rest)),
         ("deny", rest) => chore(deny::run(&repository(), rest)),
+        ("oldest", []) => chore(oldest::run(&repository())),
         ("scheduled", rest) => chore(scheduled::run(rest)),
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),

@@ -11,11 +11,16 @@ struct Scheduled {
     call: &'static [&'static str],
 }
 
-const SCHEDULED: [Scheduled; 10] = [
+const SCHEDULED: [Scheduled; 12] = [
     Scheduled {
         name: "deny",
         about: "licences, sources, bans and advisories of dependencies",
         call: &["deny"],
+    },
+    Scheduled {
+        name: "oldest",
+        about: "the program with the oldest compiler that is supported",
+        call: &["oldest"],
     },
     Scheduled {
         name: "fuzz",
@@ -50,6 +55,7 @@ const SCHEDULED: [Scheduled; 10] = [
     },
     Scheduled { name: "bench", about: "time and size, beside a bare append", call: &["bench"] },
     Scheduled { name: "recall", about: "how well answers are found", call: &["recall"] },
+    Scheduled { name: "extract", about: "what is kept of sessions", call: &["extract"] },
 ];
 
 /// Runs the checks that `args` name, each of them for `all`; lists them where nothing is named.
