@@ -4,10 +4,13 @@
 use std::sync::LazyLock;
 
 use kapsa_ingest::{Session, Speaker, TurnKind};
+use kapsa_redact::redact;
 use regex_automata::meta::Regex;
 
 use crate::acts::Act;
+use crate::candidate::{BODY_CHARS_MAX, Candidate};
 use crate::context::without_thoughts;
+use crate::extract::{cut, rule_of};
 use crate::patterns::built;
 use crate::people::Message;
 use crate::prose::{paragraphs, sentences};
@@ -83,6 +86,29 @@ pub(crate) fn conceded(message: &Message<'_>) -> Option<Shown> {
         evidence: vec![message.turn.place, place],
         said_by: Speaker::User,
     })
+}
+
+/// Makes a concession one with what the person's message states: both say the same, and the
+/// person's words come first. Returns whether there is such a statement among `found`, which are
+/// the candidates of the message.
+pub(crate) fn joined(found: &mut [Candidate], conceded: &Shown) -> bool {
+    let about = content(&conceded.title);
+    let likeness = |candidate: &Candidate| shared(&about, &content(rule_of(candidate)));
+    let is_answered =
+        |candidate: &Candidate| likeness(candidate) > 0 || candidate.kind == MemoryType::Correction;
+    let answered = found.iter_mut().filter(|candidate| is_answered(candidate));
+    let Some(candidate) = answered.max_by_key(|candidate| likeness(candidate)) else {
+        return false;
+    };
+    let statement = redact(&conceded.title).text;
+    if !candidate.body.contains(&*statement) {
+        candidate.body = cut(&format!("{}\nConceded: {statement}", candidate.body), BODY_CHARS_MAX);
+    }
+    candidate.kind = MemoryType::Correction;
+    candidate.confidence = candidate.confidence.max(conceded.confidence);
+    candidate.evidence.extend(&conceded.evidence);
+    candidate.evidence.dedup();
+    true
 }
 
 /// A sentence without the concession that leads it.

@@ -7,7 +7,7 @@ use kapsa_redact::redact;
 
 use crate::acts::{Act, Weighed};
 use crate::candidate::{BODY_CHARS_MAX, Candidate, Extraction, TITLE_CHARS_MAX};
-use crate::concessions::{conceded, pasted_error, renamed};
+use crate::concessions::{conceded, joined, pasted_error, renamed};
 use crate::context::{answer, option, reply};
 use crate::people::{Message, Said, messages};
 use crate::runs::work;
@@ -55,15 +55,17 @@ pub fn extract(session: &Session) -> Extraction {
             }
             continue;
         }
-        let found = of_message(message, before);
+        let mut found = of_message(message, before);
+        let concession = conceded(message);
+        let is_joined = concession.as_ref().is_some_and(|conceded| joined(&mut found, conceded));
         if challenges(message) {
             join(&mut candidates, before, &found);
         }
-        if found.len() == 1 && is_wish(message, at == 0) {
+        if found.len() == 1 && !is_joined && is_wish(message, at == 0) {
             wishes.extend(found.iter().map(|candidate| candidate.title.clone()));
         }
         candidates.extend(found);
-        candidates.extend(conceded(message).iter().map(shown));
+        candidates.extend(concession.iter().filter(|_| !is_joined).map(shown));
         taught.extend(pasted_error(&messages, at));
     }
     settle(&mut candidates);
@@ -186,7 +188,7 @@ fn restate(candidates: &mut Vec<Candidate>) {
 }
 
 /// What a candidate states, without what stands around it.
-fn rule_of(candidate: &Candidate) -> &str {
+pub(crate) fn rule_of(candidate: &Candidate) -> &str {
     candidate.body.lines().next().unwrap_or_default()
 }
 

@@ -23,6 +23,35 @@ fn what_is_conceded_to_a_person_is_kept_with_both_places() {
 }
 
 #[test]
+fn a_persons_words_and_the_concession_are_one_candidate_with_both_places() {
+    let script = Script::new()
+        .user("publish it")
+        .assistant("Done, with a signing key.")
+        .user("No, that's wrong. Never publish with a signing key, always use the token.")
+        .assistant("You're right. The registry only accepts a token of the owner.");
+    let kept = script.kept();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(kept[0].kind, MemoryType::Correction);
+    assert_eq!(kept[0].evidence, [Place::line(3), Place::line(4)]);
+    assert!(
+        kept[0].title.contains("Never publish with a signing key"),
+        "the person's words: {kept:?}"
+    );
+    assert!(kept[0].body.contains("only accepts a token of the owner"), "{kept:?}");
+}
+
+#[test]
+fn a_rule_beside_a_concession_about_something_else_stays_its_own() {
+    let script = Script::new()
+        .user("publish it")
+        .assistant("The registry supports signing keys natively.")
+        .user("Did you make it up?\n\nNever edit the files in generated/ by hand.")
+        .assistant("You're right, I made that up. The registry only takes a token.");
+    let kept = script.kept();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+}
+
+#[test]
 fn what_nobody_contradicted_is_only_said() {
     let script = Script::new()
         .user("how do I publish it?")
