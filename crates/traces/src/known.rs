@@ -53,12 +53,7 @@ impl Offer {
     pub(crate) fn of(candidate: &Candidate, origin: &Origin<'_>) -> Offer {
         // Candidates are redacted where they are found; what is stored is looked at once more.
         let title = one_line(&redact(&candidate.title).text);
-        let body = redact(candidate.body.trim()).text.into_owned();
-        let body = match body.strip_prefix(&title) {
-            Some("") => String::new(),
-            Some(rest) if rest.starts_with('\n') => rest.trim_start().to_string(),
-            _ => body,
-        };
+        let body = without_title(&title, redact(candidate.body.trim()).text.trim());
         let places: Vec<String> = candidate.evidence.iter().map(ToString::to_string).collect();
         let place = match places.is_empty() {
             true => origin.path.to_string(),
@@ -129,6 +124,39 @@ fn id_of(offer: &Offer) -> String {
     }
     const DIGITS: usize = 16;
     format!("{ID_PREFIX}{}", &hasher.finalize().to_hex()[..DIGITS])
+}
+
+/// How a title ends that was cut.
+const CUT: char = '…';
+
+/// A body without the sentence that its title says already. Where the title was cut, the body goes
+/// on where the title ends.
+fn without_title(title: &str, body: &str) -> String {
+    let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
+    let (stem, is_cut) = match title.strip_suffix(CUT) {
+        Some(stem) => (stem, true),
+        None => (title, false),
+    };
+    let first = one_line(first);
+    let Some(at) = first.find(stem).filter(|_| !stem.is_empty()) else { return body.to_string() };
+    let (before, after) = (&first[..at], &first[at + stem.len()..]);
+    let is_apart = |text: &str| text.is_empty() || text.starts_with(' ') || text.ends_with(' ');
+    if !is_apart(before) || !(is_cut || is_apart(after)) {
+        return body.to_string();
+    }
+    let (before, after) = (before.trim(), after.trim());
+    let goes_on = match (is_cut, after.is_empty()) {
+        (true, false) => format!("{CUT}{}", after.trim_start_matches(CUT)),
+        _ => after.to_string(),
+    };
+    // A sentence that goes on stands next to its beginning.
+    let kept = match is_cut {
+        true => [goes_on.as_str(), before],
+        false => [before, goes_on.as_str()],
+    };
+    let first = kept.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let lines = [first.as_str(), rest.trim()];
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn one_line(text: &str) -> String {
@@ -260,5 +288,29 @@ impl Known {
     /// Whether this session is among its evidence.
     pub(crate) fn has_witness(&self, source: &str) -> bool {
         self.fact.source == source || self.fact.evidence.iter().any(|one| one.source == source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_does_not_say_again_what_its_title_says() {
+        for (title, body, want) in [
+            ("Use Postgres.", "Use Postgres.", ""),
+            ("Use Postgres.", "Use Postgres.\nWhy: joins.", "Why: joins."),
+            ("Use Postgres.", "Use Postgres. It has joins.\nWhy: x", "It has joins.\nWhy: x"),
+            ("Use it.", "It is fast. Use it. Always.", "It is fast. Always."),
+            ("Never edit the files…", "Never edit the files by hand.", "…by hand."),
+            ("Never edit files…", "Never edit files, ever. Ask.\nWhy: x", "…, ever. Ask.\nWhy: x"),
+            ("Never edit…", "Ask first. Never edit it. Stop.", "…it. Stop. Ask first."),
+            ("Use Postgres.", "Because of joins.", "Because of joins."),
+            ("Use it", "Use items first. Use it", "Use items first. Use it"),
+            ("…", "Because of joins.", "Because of joins."),
+            ("Use Postgres.", "", ""),
+        ] {
+            assert_eq!(without_title(title, body), want, "{title} | {body}");
+        }
     }
 }
