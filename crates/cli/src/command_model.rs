@@ -4,7 +4,10 @@
 //!
 //! No shell is involved: the words after `command:` are the program and its arguments.
 
+use std::fs::{self, DirBuilder};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,8 +21,14 @@ pub(crate) const COMMAND: &str = "command";
 /// Set for the program, so that hooks of the agent that it starts can tell.
 const MARK: &str = "KAPSA_EXTRACTION";
 
+/// Where Claude Code keeps its settings and sessions, if that is set.
+const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+
 /// How long an answer may take.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(300);
+/// Who may read the sessions of a program: their owner.
+const CONFIG_DIR_MODE: u32 = 0o700;
+
 /// How often a running program is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Longest answer, in bytes.
@@ -33,6 +42,8 @@ pub(crate) struct CommandModel {
     program: String,
     args: Vec<String>,
     time_max: Duration,
+    /// Where the program keeps its sessions; none for the place that it chooses.
+    config_dir: Option<PathBuf>,
 }
 
 impl CommandModel {
@@ -49,7 +60,36 @@ impl CommandModel {
         }
         let program = words.remove(0);
         let time_max = ANSWER_TIME_MAX;
-        Ok(CommandModel { name: name.to_string(), program, args: words, time_max })
+        Ok(CommandModel {
+            name: name.to_string(),
+            program,
+            args: words,
+            time_max,
+            config_dir: None,
+        })
+    }
+
+    /// The same model, whose program keeps its sessions in `folder`, which is made. Nothing is set
+    /// for anybody else.
+    pub(crate) fn with_sessions_in(self, folder: &Path) -> Result<CommandModel, ModelError> {
+        let failed = |error: io::Error| {
+            let message = format!("failed to make {}: {error}", folder.display());
+            ModelError::new(ModelErrorKind::NotConfigured, message, None)
+        };
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        match DirBuilder::new().mode(CONFIG_DIR_MODE).create(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(error));
+            }
+            _ => {}
+        }
+        // A link would lead the program's sessions elsewhere.
+        if !fs::symlink_metadata(folder).map_err(failed)?.is_dir() {
+            return Err(failed(io::ErrorKind::NotADirectory.into()));
+        }
+        Ok(CommandModel { config_dir: Some(folder.to_path_buf()), ..self })
     }
 
     fn answer(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -91,18 +131,18 @@ impl CommandModel {
     }
 
     fn start(&self) -> Result<Child, ModelError> {
-        Command::new(&self.program)
-            .args(&self.args)
-            .env(MARK, "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).env(MARK, "1");
+        if let Some(folder) = &self.config_dir {
+            command.env(CONFIG_DIR, folder);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(
+            |error| {
                 let message = format!("failed to start `{}`: {error}", self.program);
                 let hint = Some("install it, or name another model");
                 ModelError::new(ModelErrorKind::NotConfigured, message, hint)
-            })
+            },
+        )
     }
 
     /// Waits for the end of the program; says whether it succeeded.

@@ -208,6 +208,12 @@ impl From<kapsa_traces::Error> for CliError {
             kapsa_traces::Error::Missing { path } => {
                 CliError::user("trace_not_found", message).field("path", path.display().to_string())
             }
+            kapsa_traces::Error::SessionFileMissing { path } => {
+                CliError::user("trace_not_found", message).field("path", path.display().to_string())
+            }
+            kapsa_traces::Error::NoTrace { .. } => {
+                CliError::user("no_trace", message).hint("docs/traces.md lists the formats")
+            }
             kapsa_traces::Error::Notes(_) => CliError::user("notes", message),
             kapsa_traces::Error::Contract(_) | kapsa_traces::Error::EmptyTrace => {
                 CliError::user("run_failed", message)

@@ -141,9 +141,13 @@ capsule.";
 pub(crate) const TRACE: &str = "\
 Examples:
   kapsa trace extract session.jsonl
+  kapsa trace extract --trace-path session.jsonl --output extract.json
+  kapsa trace summarise session.jsonl --memory-root memory
   kapsa trace show 0f2c
 
-extract stores nothing and needs no capsule.";
+extract stores nothing, and neither it nor summarise needs a capsule. With --trace-path, --output,
+--metadata-json or --metrics-json, extract answers with an array of candidates, as `kapsa -m \
+acreta.memory.extract_pipeline` does, and summarise with {\"summary_path\":…}.";
 
 pub(crate) const CONNECT: &str = "\
 Examples:

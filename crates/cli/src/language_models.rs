@@ -75,6 +75,14 @@ fn has_provider(name: &str) -> bool {
     })
 }
 
+/// A model by its name; one that is a program keeps its sessions in `folder`.
+pub(crate) fn named_with_sessions_in(name: &str, folder: &Path) -> Result<Box<dyn LanguageModel>> {
+    if name.split_once(':').is_some_and(|(provider, _)| provider == COMMAND) {
+        return Ok(Box::new(CommandModel::named(name)?.with_sessions_in(folder)?));
+    }
+    named(name, None)
+}
+
 /// A model by its name. A script that a file names lies below that file: what came with a download
 /// reads nothing else.
 pub(crate) fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {

@@ -45,6 +45,7 @@ mod services;
 mod shell;
 mod signing_key;
 mod sys;
+mod trace_config;
 mod typed_time;
 mod wire;
 
@@ -206,14 +207,24 @@ fn run(cli: Cli) -> Result<Status> {
     ended.map_err(|error| app::failed(&mut app, error))
 }
 
-/// What was typed, with `-m <module> …` turned into `svc …`: a client made for a Python module runs
-/// unchanged.
+/// Modules of Python whose call is another verb than `svc`, by the last part of their names.
+const MODULES: [(&str, [&str; 2]); 2] = [
+    ("extract_pipeline", ["trace", "extract"]),
+    ("summarization_pipeline", ["trace", "summarise"]),
+];
+
+/// What was typed, with `-m <module> …` turned into `svc …` or the verb that stands for the module:
+/// a client made for a Python module runs unchanged.
 fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut rest = typed.peekable();
     let mut all = vec![OsString::from("kapsa")];
     if rest.next_if(|first| first == "-m").is_some() {
-        rest.next();
-        all.push("svc".into());
+        let module = rest.next().unwrap_or_default();
+        let last = module.to_str().and_then(|module| module.rsplit('.').next());
+        match MODULES.iter().find(|(name, _)| last == Some(name)) {
+            Some((_, verb)) => all.extend(verb.map(OsString::from)),
+            None => all.push("svc".into()),
+        }
     }
     all.extend(rest);
     questions_last(all)
@@ -352,6 +363,15 @@ mod tests {
         assert_eq!(typed(&["-m", "src", "create", "x"]), ["kapsa", "svc", "create", "x"]);
         assert_eq!(typed(&["find", "-m", "x"]), ["kapsa", "find", "-m", "x"]);
         assert_eq!(typed(&["-m"]), ["kapsa", "svc"]);
+        assert_eq!(
+            typed(&["-m", "acreta.memory.extract_pipeline", "--output", "x"]),
+            ["kapsa", "trace", "extract", "--output", "x"]
+        );
+        assert_eq!(
+            typed(&["-m", "acreta.memory.summarization_pipeline"]),
+            ["kapsa", "trace", "summarise"]
+        );
+        assert_eq!(typed(&["-m", "extract_pipeline.x", "info"]), ["kapsa", "svc", "info"]);
     }
 
     #[test]

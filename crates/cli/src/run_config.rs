@@ -91,7 +91,8 @@ pub(crate) fn is_off() -> bool {
     env::var(format!("{VARIABLE}ENABLED")).is_ok_and(|text| truth(&text) == Some(false))
 }
 
-fn truth(text: &str) -> Option<bool> {
+/// What somebody means who writes yes or no.
+pub(crate) fn truth(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),

@@ -135,6 +135,13 @@ pub struct Retained {
 }
 
 impl RunFolder {
+    /// The id of a run: its mode, the time, and six digits of any number.
+    #[must_use]
+    pub fn id_of(mode: RunMode, at: &Stamp, chance: u32) -> String {
+        let (mode, number) = (mode.name(), chance % CHANCES);
+        format!("{mode}-{}-{}-{number:06x}", at.compact_date, at.compact_time)
+    }
+
     /// Makes a folder with empty `agent.log` and `subagents.log`. `chance` is any number: it names
     /// the run, together with those that follow where its name is taken.
     ///
@@ -148,9 +155,7 @@ impl RunFolder {
     ) -> Result<RunFolder> {
         fs::create_dir_all(workspace_root).map_err(Error::io("make", workspace_root))?;
         for tried in 0..NAMES_TRIED_MAX {
-            let number = chance.wrapping_add(tried) % CHANCES;
-            let mode_name = mode.name();
-            let id = format!("{mode_name}-{}-{}-{number:06x}", at.compact_date, at.compact_time);
+            let id = RunFolder::id_of(mode, at, chance.wrapping_add(tried));
             let path = workspace_root.join(&id);
             match fs::create_dir(&path) {
                 Ok(()) => {

@@ -24,6 +24,18 @@ pub enum Error {
     /// A run cannot begin, or left behind what it must not.
     #[error(transparent)]
     Contract(#[from] kapsa_notes::ContractError),
+    /// A pipeline was given what is no file.
+    #[error("session_file_missing:{}", path.display())]
+    SessionFileMissing {
+        /// What it was given.
+        path: PathBuf,
+    },
+    /// A pipeline was given a file of no known format.
+    #[error("{} holds no session trace", path.display())]
+    NoTrace {
+        /// The file.
+        path: PathBuf,
+    },
     /// A run over a trace in which nothing was said.
     #[error("session_trace_empty")]
     EmptyTrace,

@@ -22,6 +22,7 @@ mod known;
 mod maintain;
 mod original;
 mod overlap;
+mod pipelines;
 mod places;
 mod preview;
 mod registry;
@@ -42,9 +43,12 @@ pub use original::{
     original_of,
 };
 pub use overlap::{Overlap, OverlapMeasure};
+pub use pipelines::{
+    Extracted, SessionMetadata, check_session_file, extract_trace, summarise_trace,
+};
 pub use places::{AgentPlace, Surroundings, places};
 pub use registry::{FileState, Registry, SessionState, TraceFile};
 pub use report::{FailedFile, Kept, KeptDecision, Report, Step};
-pub use run::{EXPLORERS_MAX, RunOptions, RunReport, run};
+pub use run::{EXPLORERS_MAX, RunOptions, RunReport, WORKSPACE_DEFAULT, run};
 pub use sync::{Extractor, SyncOptions, is_own, sync};
 pub use view::{FolderView, Viewed};

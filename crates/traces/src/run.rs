@@ -2,25 +2,24 @@
 //! is decided and stored is what a sync decides and stores; the memory's folder is a view of it.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use kapsa_agents::StoreLocation;
 use kapsa_extract::Candidate;
 use kapsa_ingest::Session;
 use kapsa_notes::{
-    ActionKind, Artifact, Log, MemoryFolder, NewSummary, Note, RUNS_KEPT_DEFAULT,
-    Report as Actions, ReportAction, RunFolder, RunMode, Step as Todo, Todos, check_inputs,
-    check_run, retain_runs,
+    ActionKind, Artifact, Log, MemoryFolder, RUNS_KEPT_DEFAULT, Report as Actions, ReportAction,
+    RunFolder, RunMode, Step as Todo, Todos, check_inputs, check_run, retain_runs,
 };
 use serde_json::{Map, Value, json};
 
 use crate::decide::Action;
-use crate::error::{Error, Result};
-use crate::known::{Offer, Origin};
+use crate::error::Result;
+use crate::known::Offer;
+use crate::pipelines::{Held, SummaryOrigin, body_of, held_by};
 use crate::remember::Memories;
 use crate::report::{Kept, Report};
-use crate::sync::{Extractor, SyncOptions, is_own, repository_of, source_of, sync};
+use crate::sync::{Extractor, SyncOptions, sync};
 use crate::view::{FolderView, Viewed, stamp};
 
 /// Most searches of what is known that run at once.
@@ -28,9 +27,10 @@ pub const EXPLORERS_MAX: usize = 3;
 /// Candidates that are worth a search of their own.
 const CANDIDATES_PER_EXPLORER: usize = 4;
 
-/// Where a memory's folder and the runs are below a repository, unless that is said.
+/// Where a memory's folder is below a repository, unless that is said.
 const MEMORY_DEFAULT: &str = ".acreta/memory";
-const WORKSPACE_DEFAULT: &str = ".acreta/workspace";
+/// Where the runs are below a repository, unless that is said.
+pub const WORKSPACE_DEFAULT: &str = ".acreta/workspace";
 
 /// How a run is done.
 #[derive(Clone, Debug)]
@@ -149,18 +149,12 @@ struct Done {
     viewed: Viewed,
 }
 
-/// What the trace holds.
-struct Held {
-    sessions: Vec<Session>,
-    offers: Vec<(Candidate, Offer)>,
-}
-
 impl Running<'_> {
     fn all(&mut self) -> Result<Done> {
         let folder = MemoryFolder::at(&self.memory_root);
         self.step(Todo::ValidateInputs, |_| Ok(folder.create()?))?;
         let held = self.step(Todo::Extract, Running::extract)?;
-        let repository = held.sessions.first().map(repository_of).unwrap_or_default();
+        let repository = held.repository();
         self.step(Todo::Summarise, |run| run.summarise(&held, &folder, &repository))?;
         // What people changed in the folder counts before anything is compared with it.
         let before = self.agree(&repository)?;
@@ -197,30 +191,9 @@ impl Running<'_> {
 
     /// `extract.json`: the candidates of the trace.
     fn extract(&mut self) -> Result<Held> {
-        let mut held = Held { sessions: Vec::new(), offers: Vec::new() };
-        let path = self.trace_path.to_string_lossy().into_owned();
-        let extract = self.options.sync.extractor.extract;
-        let now = self.options.sync.clock.now();
-        kapsa_ingest::sessions(self.trace_path, &mut |session| {
-            if is_own(&session) {
-                return ControlFlow::Continue(());
-            }
-            let (source, repository) = (source_of(&session), repository_of(&session));
-            let origin = Origin {
-                source: &source,
-                repository: &repository,
-                path: &path,
-                at: session.started.unwrap_or(now),
-            };
-            let found = extract(&session);
-            held.offers.extend(found.iter().filter(|one| !one.reversed).map(|one| {
-                let offer = Offer::of(one, &origin);
-                (one.clone(), offer)
-            }));
-            self.found.entry(session.id.clone()).or_default().extend(found);
-            held.sessions.push(session);
-            ControlFlow::Continue(())
-        })?;
+        let sync = &self.options.sync;
+        let mut held = held_by(self.trace_path, &sync.extractor, sync.clock.now())?;
+        self.found = std::mem::take(&mut held.found);
         let candidates = held.offers.iter().map(|(one, offer)| extracted(one, offer));
         self.folder.write(Artifact::Extract, &Value::Array(candidates.collect()))?;
         Ok(held)
@@ -228,34 +201,14 @@ impl Running<'_> {
 
     /// The summary of the session, always a new file, and `summary.json`, which names it.
     fn summarise(&mut self, held: &Held, folder: &MemoryFolder, repository: &str) -> Result<()> {
-        // Of several sessions in one file the longest one tells what it was about.
-        let longest = held.sessions.iter().max_by_key(|session| session.turns.len());
-        let session = longest.ok_or(Error::EmptyTrace)?;
-        let summary = kapsa_extract::summarise(session);
-        let title = match summary.title.is_empty() {
-            true => format!("Session {}", session.id),
-            false => summary.title,
-        };
-        let related: Vec<String> =
-            held.offers.iter().map(|(_, offer)| kapsa_notes::slug(&offer.title)).collect();
-        let path = self.trace_path.to_string_lossy();
-        let new = NewSummary {
-            title: &title,
-            description: if summary.description.is_empty() { &title } else { &summary.description },
-            body: if summary.text.is_empty() { &title } else { &summary.text },
-            coding_agent: session.agent.name(),
-            raw_trace_path: &path,
+        let origin = SummaryOrigin {
+            trace_path: self.trace_path,
             run_id: self.folder.id(),
-            repo_name: repository,
-            related: &related,
-            tags: &[],
+            repository,
+            coding_agent: None,
         };
-        let now = self.now()?;
-        let note = Note::summary(&new, &now).map_err(|source| {
-            Error::from(kapsa_notes::Error::Note { path: self.memory_root.clone(), source })
-        })?;
-        let written = folder.add_summary(note, &now, self.folder.short_id())?;
-        let output = json!({"summary_path": written.path});
+        let path = held.write_summary(folder, &origin, &self.now()?, self.folder.short_id())?;
+        let output = json!({"summary_path": path});
         Ok(self.folder.write(Artifact::Summary, &output)?)
     }
 
@@ -367,7 +320,7 @@ fn extracted(candidate: &Candidate, offer: &Offer) -> Value {
         "candidate_id": offer.id,
         "primitive": offer.kind.primitive(),
         "title": offer.title,
-        "body": if offer.body.is_empty() { &offer.title } else { &offer.body },
+        "body": body_of(candidate),
         "confidence": offer.confidence,
         "tags": offer.tags,
         "type": offer.kind.name(),

@@ -307,8 +307,9 @@ pub(super) const ROWS: &[VerbRow] = &[
     ),
     // It makes a capsule of its own, which takes many seconds.
     row("tour", Nobodys, &["--help"]),
-    row("trace extract", Owners, &["kapsa.toml"]),
+    row("trace extract", Owners, &["kapsa.toml", "--trace-path kapsa.toml"]),
     row("trace show", Owners, &["{word}"]),
+    row("trace summarise", Owners, &["kapsa.toml --memory-root memory"]),
     row("verify", Owners, &[""]),
 ];
 

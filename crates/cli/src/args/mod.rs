@@ -62,7 +62,9 @@ pub(crate) use run::{
 pub(crate) use search::{
     Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, Reranking, SearchBy,
 };
-pub(crate) use traces::{ConnectArgs, MaintainArgs, SyncArgs, TraceArgs, TraceVerb};
+pub(crate) use traces::{
+    ConnectArgs, MaintainArgs, PipelineArgs, SummariseArgs, SyncArgs, TraceArgs, TraceVerb,
+};
 pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use values::tag;
 pub(crate) use versions::{

@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use kapsa_ingest::Agent;
 use kapsa_memory::Micros;
+use serde_json::{Map, Value};
 
 use super::search::EmbedWhen;
 use super::values::count;
@@ -23,6 +24,9 @@ pub(crate) struct SyncArgs {
     /// Ask the model no more once so many tokens were used
     #[arg(long, value_name = "N", requires = "model", value_parser = count)]
     pub(crate) max_tokens: Option<usize>,
+    /// Let the program that answers as the model keep its sessions in .claude of the workspace
+    #[arg(long, requires = "model")]
+    pub(crate) persist_sessions: bool,
     /// Only sessions that went on since: RFC 3339, a date, or an age such as 7d
     #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) since: Option<Micros>,
@@ -76,16 +80,69 @@ pub(crate) struct TraceArgs {
 pub(crate) enum TraceVerb {
     /// Print what a trace holds for later sessions, and store nothing
     #[command(after_help = examples::TRACE)]
-    Extract {
-        /// File of session traces
-        file: PathBuf,
-    },
+    Extract(ExtractArgs),
+    /// Write the summary of a trace as a new file below summaries/ of a memory in files
+    #[command(after_help = examples::TRACE, alias = "summarize")]
+    Summarise(SummariseArgs),
     /// Print a session that was synced, as it is kept: without secrets, long results shortened
     #[command(after_help = examples::TRACE)]
     Show {
         /// Id of the session, or how it begins
         session: String,
     },
+}
+
+/// What the pipelines of other programs take; with any of it the answer is theirs as well.
+#[derive(Debug, Args)]
+pub(crate) struct PipelineArgs {
+    /// File of session traces, named as the pipelines of other programs name it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace_path: Option<PathBuf>,
+    /// Write the answer to this file, whole or not at all [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What is known of the session: a JSON object, of which run_id, repo_name and coding_agent
+    /// are used
+    #[arg(long, value_name = "JSON", value_parser = json_object)]
+    pub(crate) metadata_json: Option<Map<String, Value>>,
+    /// Figures of the session: a JSON object; checked, and not used
+    #[arg(long, value_name = "JSON", value_parser = json_object)]
+    pub(crate) metrics_json: Option<Map<String, Value>>,
+}
+
+impl PipelineArgs {
+    /// Whether any of it was typed.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.trace_path.is_some()
+            || self.output.is_some()
+            || self.metadata_json.is_some()
+            || self.metrics_json.is_some()
+    }
+}
+
+fn json_object(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| format!("it must be a JSON object: {error}"))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExtractArgs {
+    /// File of session traces
+    #[arg(required_unless_present = "trace_path", conflicts_with = "trace_path")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pipeline: PipelineArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SummariseArgs {
+    /// File of session traces
+    #[arg(required_unless_present = "trace_path", conflicts_with = "trace_path")]
+    pub(crate) file: Option<PathBuf>,
+    /// The memory: the summary is written below its folder summaries/
+    #[arg(long, value_name = "DIR")]
+    pub(crate) memory_root: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pipeline: PipelineArgs,
 }
 
 #[derive(Debug, Args)]

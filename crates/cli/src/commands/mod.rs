@@ -25,6 +25,7 @@ mod knowledge;
 mod known;
 mod merge;
 mod names;
+mod pipelines;
 mod put;
 mod records;
 mod redact;

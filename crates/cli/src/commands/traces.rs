@@ -8,20 +8,24 @@ use kapsa_agents::StoreLocation;
 use kapsa_extract::{Budget, Candidate, EXTRACTOR_VERSION, extract_with};
 use kapsa_ingest::{Agent, Session};
 use kapsa_model::{LanguageModel, block_on};
+use kapsa_notes::check_inputs;
 use kapsa_traces::{
     Extractor, FileState, Kept, PURGED_AFTER_DAYS, Registry, Report, RunOptions, Step, SyncOptions,
-    TraceFile, original_of, run as run_trace, sync as sync_traces,
+    TraceFile, WORKSPACE_DEFAULT, original_of, run as run_trace, sync as sync_traces,
 };
 use serde_json::{Map, Value};
 
 use crate::app::{App, Status, did};
 use crate::args::{EmbedWhen, SyncArgs, TraceVerb};
 use crate::commands::embed::New;
+use crate::commands::pipelines;
 use crate::error::{CliError, Done, Result};
+use crate::language_models;
 use crate::moment::{self, readable};
 use crate::output::Piece;
 use crate::progress::Progress;
 use crate::render::counted;
+use crate::trace_config::TraceConfig;
 use crate::wire::Time;
 use crate::wire::traces::{
     CandidateOut, ExtractedOut, KeptSessionOut, SessionDecisionOut, SyncAnswer, SyncModelOut,
@@ -36,39 +40,23 @@ const INDENT: usize = 2;
 /// `kapsa sync`.
 pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
     let location = app.location()?;
-    let mut paths = args.paths.iter().map(|path| absolute(path)).collect::<Result<Vec<_>>>()?;
+    let paths = places(args, &location)?;
     if paths.is_empty() {
-        paths = kapsa_traces::connected(&location)?;
-        // A place that is gone is no reason to leave the others unread.
-        paths.retain(|path| path.exists());
+        return Err(nothing_to_read());
     }
-    if paths.is_empty() {
-        let message = "no file or folder of session traces was named, and none is connected";
-        return Err(CliError::user("usage", message)
-            .hint("kapsa sync FOLDER, or kapsa connect, which finds them"));
-    }
-    let asked =
-        args.model.as_deref().map(|name| Proposer::new(name, args.max_tokens)).transpose()?;
-    let extract = |session: &Session| match &asked {
-        Some(asked) => asked.extract(session),
-        None => kapsa_extract::extract(session).candidates,
-    };
-    let version = if asked.is_some() { VERSION_WITH_MODEL } else { EXTRACTOR_VERSION };
-    let options = SyncOptions {
-        extractor: Extractor { version, extract: &extract },
-        since: args.since.or(args.window),
-        until: args.until,
-        agent: args.agent.as_deref().and_then(agent_named),
-        sessions_max: args.max_sessions.map(|most| most as u64),
-        is_dry: args.dry_run,
-        extracts: !args.no_extract,
-        force: args.force,
-        provenance: app.write_options(None).provenance,
-        ..SyncOptions::new(moment::now)
-    };
+    let asked = Proposer::asked_for(args)?;
+    let extract = |session: &Session| extracted(asked.as_ref(), session);
+    let options = options(app, args, Extractor { version: version(args), extract: &extract })?;
     if let Some(memory_root) = &args.memory_root {
-        return run_one(app, args, &location, &paths, memory_root, options);
+        let [trace] = paths.as_slice() else {
+            return Err(CliError::usage("--memory-root takes one trace, not several"));
+        };
+        check_inputs(trace, &args.mode).map_err(kapsa_traces::Error::from)?;
+        if !options.is_dry {
+            return run_one(app, args, &location, trace, memory_root, options);
+        }
     }
+    let is_dry = options.is_dry;
     let new = New::begin(app, args.embed.or(Some(EmbedWhen::Now)))?;
     let report = {
         let mut reading = Progress::new("reading files", &app.out);
@@ -78,7 +66,7 @@ pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
             Step::Sessions(done, total) => going_through.set(done, Some(total)),
         })?
     };
-    let embedding = if args.dry_run {
+    let embedding = if is_dry {
         None
     } else {
         did(app, Done::new(format!("synced {}", counted(report.sessions, "session"))));
@@ -96,18 +84,70 @@ pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
     Ok(if report.failed.is_empty() { Status::Done } else { Status::Told(EXIT_PARTIAL) })
 }
 
+/// What is read: what was named, else what is connected and there.
+pub(super) fn places(args: &SyncArgs, location: &StoreLocation) -> Result<Vec<PathBuf>> {
+    if !args.paths.is_empty() {
+        return args.paths.iter().map(|path| absolute(path)).collect();
+    }
+    let mut paths = kapsa_traces::connected(location)?;
+    // A place that is gone is no reason to leave the others unread.
+    paths.retain(|path| path.exists());
+    Ok(paths)
+}
+
+pub(super) fn nothing_to_read() -> CliError {
+    CliError::user("usage", "no file or folder of session traces was named, and none is connected")
+        .hint("kapsa sync FOLDER, or kapsa connect, which finds them")
+}
+
+/// How a call asks for traces to be read. Where settings say that nothing is written to memory, it
+/// is told so, and the call is a dry one.
+pub(super) fn options<'a>(
+    app: &mut App,
+    args: &SyncArgs,
+    extractor: Extractor<'a>,
+) -> Result<SyncOptions<'a>> {
+    let config = TraceConfig::find()?;
+    if !config.writes_memory {
+        app.out.warn("memory_write_off", TraceConfig::no_writes());
+    }
+    Ok(SyncOptions {
+        extractor,
+        since: args.since.or(args.window),
+        until: args.until,
+        agent: args.agent.as_deref().and_then(agent_named),
+        sessions_max: args.max_sessions.map(|most| most as u64),
+        is_dry: args.dry_run || !config.writes_memory,
+        extracts: !args.no_extract,
+        // A run reads its trace whatever was read before.
+        force: args.force || args.memory_root.is_some(),
+        provenance: app.write_options(None).provenance,
+        ..SyncOptions::new(moment::now)
+    })
+}
+
+/// The version of what finds candidates.
+pub(super) fn version(args: &SyncArgs) -> u32 {
+    if args.model.is_some() { VERSION_WITH_MODEL } else { EXTRACTOR_VERSION }
+}
+
+/// What a model proposes where one is asked, else what the rules find.
+pub(super) fn extracted(asked: Option<&Proposer>, session: &Session) -> Vec<Candidate> {
+    match asked {
+        Some(asked) => asked.extract(session),
+        None => kapsa_extract::extract(session).candidates,
+    }
+}
+
 /// A run over one trace, with a folder of its own and the memories as files.
 fn run_one(
     app: &mut App,
     args: &SyncArgs,
     location: &StoreLocation,
-    paths: &[PathBuf],
+    trace: &Path,
     memory_root: &Path,
     options: SyncOptions<'_>,
 ) -> Result<Status> {
-    let [trace] = paths else {
-        return Err(CliError::usage("--memory-root takes one trace, not several"));
-    };
     let random = kapsa_memory::random_id();
     let chance = u32::from_le_bytes([random[0], random[1], random[2], random[3]]);
     let memory_root = absolute(memory_root)?;
@@ -145,11 +185,19 @@ fn run_one(
     Ok(Status::Done)
 }
 
+/// Where a program that answers as a model keeps its sessions, below the workspace.
+const SESSIONS_FOLDER: &str = ".claude";
+
+fn sessions_folder(args: &SyncArgs) -> Result<PathBuf> {
+    let workspace = args.workspace_root.as_deref().unwrap_or(Path::new(WORKSPACE_DEFAULT));
+    Ok(absolute(workspace)?.join(SESSIONS_FOLDER))
+}
+
 /// The version of what a model proposes: what was read by rules is read again with one.
 const VERSION_WITH_MODEL: u32 = EXTRACTOR_VERSION + (1 << 16);
 
 /// A language model that is asked session by session, until it fails or its budget is used up.
-struct Proposer {
+pub(super) struct Proposer {
     model: Box<dyn LanguageModel>,
     budget: RefCell<Budget>,
     by_rules: Cell<u64>,
@@ -157,9 +205,20 @@ struct Proposer {
 }
 
 impl Proposer {
-    fn new(name: &str, tokens_max: Option<usize>) -> Result<Proposer> {
+    /// The model that a call asks, if it does.
+    pub(super) fn asked_for(args: &SyncArgs) -> Result<Option<Proposer>> {
+        let Some(name) = &args.model else { return Ok(None) };
+        let is_kept = args.persist_sessions || TraceConfig::find()?.persists_sessions;
+        let sessions_in = is_kept.then(|| sessions_folder(args)).transpose()?;
+        Proposer::new(name, args.max_tokens, sessions_in.as_deref()).map(Some)
+    }
+
+    fn new(name: &str, tokens_max: Option<usize>, sessions_in: Option<&Path>) -> Result<Proposer> {
         Ok(Proposer {
-            model: crate::language_models::named(name, None)?,
+            model: match sessions_in {
+                Some(folder) => language_models::named_with_sessions_in(name, folder)?,
+                None => language_models::named(name, None)?,
+            },
             budget: RefCell::new(Budget::tokens(tokens_max.map(|most| most as u64))),
             by_rules: Cell::new(0),
             failed: RefCell::default(),
@@ -216,7 +275,7 @@ fn agent_named(name: &str) -> Option<Agent> {
 }
 
 /// A path that means the same in every folder.
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path)
         .map_err(|error| CliError::io(&format!("find {}", path.display()), &error))
 }
@@ -239,10 +298,6 @@ fn warn(app: &mut App, report: &Report) {
 fn show(app: &mut App, report: &Report) -> Result<()> {
     for kept in report.kept.iter().filter(|kept| is_news(kept)) {
         memory_line(app, kept)?;
-    }
-    let mut skipped: Vec<String> = Vec::new();
-    for (reason, kind, count) in report.skipped.iter() {
-        skipped.push(format!("{count} {kind} ({})", reason.words()));
     }
     let files = [
         (report.read, "read"),
@@ -272,14 +327,38 @@ fn show(app: &mut App, report: &Report) -> Result<()> {
     ];
     line_of(app, "files", &joined(&files))?;
     line_of(app, "sessions", &joined(&sessions))?;
-    if !skipped.is_empty() {
-        line_of(app, "skipped", &skipped.join(", "))?;
+    if let Some(skipped) = skipped(report) {
+        line_of(app, "skipped", &skipped)?;
     }
     line_of(app, "memories", &joined(&memories))?;
     if report.is_dry {
         app.out.note("nothing was stored");
     }
     Ok(())
+}
+
+/// Kinds of what was skipped that are named; `--json` has all of them.
+const SKIPPED_NAMED_MAX: usize = 4;
+
+/// What was skipped: the kinds of which there were most, and how much in all.
+fn skipped(report: &Report) -> Option<String> {
+    let mut kinds: Vec<_> = report.skipped.iter().collect();
+    kinds.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+    let total: u64 = kinds.iter().map(|(_, _, count)| count).sum();
+    let named = kinds.len().min(SKIPPED_NAMED_MAX);
+    let (named, others) = kinds.split_at(named);
+    let mut parts: Vec<String> = named
+        .iter()
+        .map(|(reason, kind, count)| format!("{count} {kind} ({})", reason.words()))
+        .collect();
+    if !others.is_empty() {
+        let count: u64 = others.iter().map(|(_, _, count)| count).sum();
+        parts.push(format!("{count} of {} other kinds", others.len()));
+    }
+    (total > 0).then(|| match parts.len() {
+        1 => parts.remove(0),
+        _ => format!("{total} in all: {}", parts.join(", ")),
+    })
 }
 
 /// Whether somebody who reads the report would miss it.
@@ -329,7 +408,11 @@ fn line_of(app: &mut App, name: &str, value: &str) -> Result<()> {
 /// `kapsa trace`.
 pub(crate) fn trace(app: &mut App, verb: TraceVerb) -> Result<()> {
     match verb {
-        TraceVerb::Extract { file } => extract(app, &file),
+        TraceVerb::Extract(args) => match args.file {
+            Some(file) if !args.pipeline.is_asked() => extract(app, &file),
+            file => pipelines::extract(app, file.as_deref(), &args.pipeline),
+        },
+        TraceVerb::Summarise(args) => pipelines::summarise(app, &args),
         TraceVerb::Show { session } => show_session(app, &session),
     }
 }

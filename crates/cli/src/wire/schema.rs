@@ -36,7 +36,7 @@ use super::shell::{CompletionsOut, ManOut, ShellOut};
 use super::svc;
 use super::tour::TourOut;
 use super::traces::{
-    ConnectOut, ExtractedOut, KeptSessionOut, MaintainOut, SyncAnswer, SyncStatusOut,
+    ConnectOut, ExtractedOut, KeptSessionOut, MaintainOut, SummarisedOut, SyncAnswer, SyncStatusOut,
 };
 use super::transfer::{CloneOut, ExportOut, GcOut, ImportOut, MountsOut, PulledOut};
 use super::versions::{
@@ -180,6 +180,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("tour", of::<TourOut<'_>>),
     ("trace extract", of::<ExtractedOut<'_>>),
     ("trace show", of::<KeptSessionOut<'_>>),
+    ("trace summarise", of::<SummarisedOut>),
     ("verify", of::<VerifyOut<'_>>),
 ];
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use kapsa_extract::Candidate;
 use kapsa_ingest::Speaker;
 use kapsa_traces::{
-    FileState, Kept, OverlapMeasure, Report, RunReport, SessionState, TraceFile, Upkept,
+    Extracted, FileState, Kept, OverlapMeasure, Report, RunReport, SessionState, TraceFile, Upkept,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -316,6 +316,39 @@ impl<'a> TraceRunOut<'a> {
 pub(crate) struct ExtractedOut<'a> {
     /// In the order in which they were said.
     pub(crate) candidates: Vec<CandidateOut<'a>>,
+}
+
+/// A candidate as the extraction pipeline puts it out: its names are those of its clients.
+#[derive(Debug, Serialize)]
+pub(crate) struct PipelineCandidateOut<'a> {
+    primitive: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    title: &'a str,
+    body: &'a str,
+    confidence: f64,
+    tags: &'a [String],
+}
+
+impl<'a> From<&'a Extracted> for PipelineCandidateOut<'a> {
+    fn from(candidate: &'a Extracted) -> PipelineCandidateOut<'a> {
+        PipelineCandidateOut {
+            primitive: candidate.primitive,
+            kind: candidate.kind,
+            title: &candidate.title,
+            body: &candidate.body,
+            confidence: candidate.confidence,
+            tags: &candidate.tags,
+        }
+    }
+}
+
+/// A summary that was written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Summarised")]
+pub(crate) struct SummarisedOut {
+    /// The file.
+    pub(crate) summary_path: String,
 }
 
 /// Something that a later session may need.

@@ -603,6 +603,7 @@ fn care(to: &Checked) {
     to.ok(&["maintain"]);
     to.ok(&["trace", "extract", "traces/s1.jsonl"]);
     to.ok(&["trace", "show", "s1"]);
+    to.ok(&["trace", "summarise", "traces/s1.jsonl", "--memory-root", "memory"]);
     to.ok(&["put", "--uri", "note/signed", "--text", "signed"]);
     let chain = to.ok(&["stats"]);
     let key = text(&key["public_key"]);

@@ -32,7 +32,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 32] = [
+const SITUATIONS: [(&str, Situation); 33] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -62,6 +62,12 @@ const SITUATIONS: [(&str, Situation); 32] = [
         does(to, &["init"]);
         to.write("traces/broken.db", b"SQLite format 3\0broken");
         Call::of(&["sync", "traces"])
+    }),
+    ("memory_write_off", |to| {
+        does(to, &["init"]);
+        to.write("kapsa.toml", "[traces]\nagent_memory_write_v2 = false\n");
+        write_session(to, "a.jsonl", "a", &["Hello", "assistant: Hi."]);
+        Call::of(&["sync", "a.jsonl"])
     }),
     ("note_unreadable", |to| {
         does(to, &["init"]);
