@@ -7,8 +7,7 @@
 
 use std::sync::LazyLock;
 
-use regex_automata::meta::Regex;
-
+use crate::patterns::Patterns;
 use crate::types::MemoryType;
 
 /// From this weight on a sentence is kept.
@@ -109,12 +108,12 @@ struct Cue {
     pattern: &'static str,
 }
 
-/// The cues, and one automaton of their patterns.
-static CUES: LazyLock<(Vec<Cue>, Regex)> = LazyLock::new(|| {
+/// The cues, and their patterns.
+static CUES: LazyLock<(Vec<Cue>, Patterns)> = LazyLock::new(|| {
     let cues: Vec<Cue> = include_str!("tables/acts.txt").lines().filter_map(cue).collect();
     let patterns: Vec<&str> = cues.iter().map(|cue| cue.pattern).collect();
-    let built = crate::patterns::built(&patterns);
-    (cues, built)
+    let patterns = Patterns::new(&patterns);
+    (cues, patterns)
 });
 
 /// A line of the table: an act, a weight, a pattern.
@@ -192,13 +191,11 @@ pub(crate) fn weigh(sentence: &str) -> Weighed {
 }
 
 fn weigh_folded(text: &str, shouted: bool) -> Weighed {
-    let (cues, built) = &*CUES;
+    let (cues, patterns) = &*CUES;
     let mut acts = Vec::new();
     let mut weight = 0.0;
-    let mut set = regex_automata::PatternSet::new(built.pattern_len());
-    built.which_overlapping_matches(&regex_automata::Input::new(text), &mut set);
-    for pattern in set.iter() {
-        let cue = &cues[pattern.as_usize()];
+    for at in patterns.matching(text) {
+        let cue = &cues[at];
         weight += cue.weight;
         if !acts.contains(&cue.act) {
             acts.push(cue.act);
