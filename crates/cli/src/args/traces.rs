@@ -126,8 +126,8 @@ fn json_object(text: &str) -> Result<Map<String, Value>, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExtractArgs {
-    /// File of session traces
-    #[arg(required_unless_present = "trace_path", conflicts_with = "trace_path")]
+    /// File of session traces; or --trace-path FILE
+    #[arg(conflicts_with = "trace_path")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pipeline: PipelineArgs,
@@ -135,8 +135,8 @@ pub(crate) struct ExtractArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SummariseArgs {
-    /// File of session traces
-    #[arg(required_unless_present = "trace_path", conflicts_with = "trace_path")]
+    /// File of session traces; or --trace-path FILE
+    #[arg(conflicts_with = "trace_path")]
     pub(crate) file: Option<PathBuf>,
     /// The memory: the summary is written below its folder summaries/
     #[arg(long, value_name = "DIR")]

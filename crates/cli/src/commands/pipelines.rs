@@ -57,7 +57,9 @@ pub(crate) fn summarise(app: &mut App, args: &SummariseArgs) -> Result<()> {
 /// The file that is read, by a path that means the same in every folder.
 fn trace_of(file: Option<&Path>, asked: &PipelineArgs) -> Result<PathBuf> {
     let named = file.or(asked.trace_path.as_deref());
-    let trace = named.ok_or_else(|| CliError::usage("no file of session traces was named"))?;
+    let trace = named.ok_or_else(|| {
+        CliError::usage("name a file of session traces, with --trace-path or alone")
+    })?;
     check_session_file(trace)?;
     absolute(trace)
 }
