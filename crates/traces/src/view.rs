@@ -147,7 +147,9 @@ impl<'a> FolderView<'a> {
         let (fact, file) = (pass.facts.remove(&link.fact), pass.files.remove(&path));
         let known = fact.as_ref().map(known_hash);
         let capsule = match (&fact, &file) {
-            (Some(fact), Some(file)) if says_the_same(fact, file) => Some(file.hash.clone()),
+            (Some(fact), Some(file)) if says_the_same(fact, file) && is_as_sure(fact, file) => {
+                Some(file.hash.clone())
+            }
             (Some(_), _) if known.as_ref() == Some(&link.known) => Some(link.file.clone()),
             _ => known.clone(),
         };
@@ -245,7 +247,7 @@ impl<'a> FolderView<'a> {
             title: &shown.title,
             body: &shown.body,
             source: self.source,
-            confidence: Some(fact.confidence),
+            confidence: Some(shown_confidence(fact)),
             tags: &fact.tags,
             kind: shown.kind,
         };
@@ -262,7 +264,7 @@ impl<'a> FolderView<'a> {
             title: Some(&shown.title),
             body: Some(&shown.body),
             source: Some(self.source),
-            confidence: Some(fact.confidence),
+            confidence: Some(shown_confidence(fact)),
             tags: Some(&fact.tags),
             kind: shown.kind,
         };
@@ -450,6 +452,20 @@ fn tags_of(file: &StoredNote) -> Vec<String> {
 
 fn says_the_same(fact: &Fact, file: &StoredNote) -> bool {
     fact.content == content_of(file) && fact.tags == tags_of(file)
+}
+
+/// Steps of a confidence of 1 that a note shows.
+const CONFIDENCE_STEPS: f64 = 1000.0;
+
+/// The confidence of a fact as a note shows it.
+fn shown_confidence(fact: &Fact) -> f64 {
+    (fact.confidence * CONFIDENCE_STEPS).round() / CONFIDENCE_STEPS
+}
+
+/// Whether a file shows the confidence of a fact; one that shows none says nothing else.
+fn is_as_sure(fact: &Fact, file: &StoredNote) -> bool {
+    let shown = file.note.front.number("confidence");
+    shown.is_none_or(|shown| (shown - shown_confidence(fact)).abs() < 0.5 / CONFIDENCE_STEPS)
 }
 
 /// A hash of what a note shows of a fact.

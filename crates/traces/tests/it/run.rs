@@ -146,6 +146,26 @@ fn what_a_person_edited_counts_and_is_not_overwritten() {
 }
 
 #[test]
+fn a_note_shows_how_sure_its_memory_is_and_takes_what_a_person_says_of_that() {
+    let place = Place::new();
+    let first = place.session("a", 1, &[RULE]);
+    try_run(&place, &first, "sync").expect("it runs");
+    let note = notes(&place, "learnings").remove(0);
+    let second = place.session("b", 2, &[RULE]);
+    let report = try_run(&place, &second, "sync").expect("it runs");
+    assert_eq!(report.counts["no_op"], 1, "another session confirms it");
+    let text = fs::read_to_string(&note).expect("a note");
+    assert!(text.contains("confidence: 0.8\n"), "{text}");
+    fs::write(&note, text.replace("confidence: 0.8", "confidence: 0.3")).expect("written");
+    try_run(&place, &second, "sync").expect("it runs");
+    assert!((place.facts()[0].confidence - 0.3).abs() < 1e-9, "{:?}", place.facts());
+    let edited = fs::read_to_string(&note).expect("a note").replace("Never edit", "Do not edit");
+    fs::write(&note, edited).expect("written");
+    try_run(&place, &second, "sync").expect("it runs");
+    assert!((place.facts()[0].confidence - 0.3).abs() < 1e-9, "{:?}", place.facts());
+}
+
+#[test]
 fn what_both_sides_changed_is_shown_and_left() {
     let place = Place::new();
     let first = place.session("a", 1, &[RULE]);
