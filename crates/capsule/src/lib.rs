@@ -69,7 +69,7 @@ pub use format::{
 };
 pub use history::{CommitSpan, common};
 pub use holder::Holder;
-pub use lock::{LockState, WriterOptions, lock_path, lock_state};
+pub use lock::{Lock, LockState, WriterOptions, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};
 pub use sample::sample;
 pub use section::Section;

@@ -54,17 +54,22 @@ pub fn lock_path(capsule: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The lock, held until dropped.
+/// A lock, held until dropped: of a capsule by its writer, or of any other name beside it that one
+/// process may have to itself.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     file: File,
     holder: Holder,
 }
 
 impl Lock {
-    /// Takes the lock of `capsule`, trying for at most `timeout`.
+    /// Takes the lock of `capsule`, a file that need not be there, trying for at most `timeout`.
+    ///
+    /// # Errors
+    /// `LockedByWriter` when somebody else has it; `ForeignLock` for what is no lock file; what the
+    /// disk says.
     #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
-    pub(crate) fn acquire(capsule: &Path, holder: &Holder, timeout: Duration) -> Result<Lock> {
+    pub fn acquire(capsule: &Path, holder: &Holder, timeout: Duration) -> Result<Lock> {
         let path = lock_path(capsule);
         let start = Instant::now();
         let mut pause = PAUSE.0;

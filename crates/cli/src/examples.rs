@@ -130,13 +130,18 @@ Examples:
   kapsa sync --window 7d --agent codex ~/.codex/sessions
   kapsa sync --dry-run session.jsonl
   kapsa sync --model \"command:claude -p\" --max-tokens 200000
+  kapsa sync --watch --idle 2m
 
 Files are read in any order, sessions gone through in the order of time. What is as it was when \
 it was read last is skipped. Secrets are taken out before anything is stored. Each session is kept \
 as well, bounded (kapsa trace show), and never found by searches.
 
+A file that could not be read is tried three times, then only once it has changed, or with \
+--force. --watch reads sessions as they are written, says each time in a line what came of it, and \
+ends with SIGINT or SIGTERM. A capsule has one watch.
+
 Exit codes: 1 failed, 2 a usage error, 3 some files could not be read, 4 another writer holds the \
-capsule.";
+capsule, or another watch reads for it.";
 
 pub(crate) const TRACE: &str = "\
 Examples:

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kapsa_runs::shared_root;
 
 /// Endings of the files beside a capsule that are of this machine only.
-const ENDINGS: [&str; 2] = [".lock", ".branch"];
+const ENDINGS: [&str; 3] = [".lock", ".branch", ".watch.lock"];
 /// Ending of capsules as they are usually named.
 const USUAL: &str = ".kapsa";
 /// Characters that mean something in a pattern of git.
@@ -75,7 +75,13 @@ mod tests {
 
     #[test]
     fn names_are_patterns_of_themselves() {
-        assert_eq!(patterns(Path::new("a/team.kapsa")), ["*.kapsa.lock", "*.kapsa.branch"]);
-        assert_eq!(patterns(Path::new("a/[x]*#1")), ["\\[x]\\*\\#1.lock", "\\[x]\\*\\#1.branch"]);
+        assert_eq!(
+            patterns(Path::new("a/team.kapsa")),
+            ["*.kapsa.lock", "*.kapsa.branch", "*.kapsa.watch.lock"]
+        );
+        assert_eq!(
+            patterns(Path::new("a/[x]*#1")),
+            ["\\[x]\\*\\#1.lock", "\\[x]\\*\\#1.branch", "\\[x]\\*\\#1.watch.lock"]
+        );
     }
 }

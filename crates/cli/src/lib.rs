@@ -47,6 +47,7 @@ mod signing_key;
 mod sys;
 mod trace_config;
 mod typed_time;
+mod watching;
 mod wire;
 
 /// The Rust blocks of the documentation, compiled and run.
@@ -117,7 +118,7 @@ const EXIT_LOCK_BUSY: u8 = 4;
 fn trace_exit_code(error: &CliError) -> u8 {
     match error.code {
         "usage" => EXIT_USAGE_TRACES,
-        "locked_by_writer" => EXIT_LOCK_BUSY,
+        "locked_by_writer" | "already_watched" => EXIT_LOCK_BUSY,
         _ => 1,
     }
 }

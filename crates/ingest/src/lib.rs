@@ -39,7 +39,7 @@ pub use detect::{Format, Shape, detect};
 pub use error::Error;
 pub use limits::*;
 pub use output::{Reading, Seen};
-pub use read::{sessions, sessions_in, sessions_once};
+pub use read::{looks_like_trace, sessions, sessions_in, sessions_once};
 pub use session::{Agent, Call, Outcome, Place, Session, Speaker, ToolResult, Turn, TurnKind};
 pub use skipped::{Reason, Skipped};
 pub use walk::{Walk, files, walk};

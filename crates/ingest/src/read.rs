@@ -46,6 +46,12 @@ pub fn sessions_once(path: &Path, seen: &mut Seen, each: Each<'_>) -> Result<Rea
     read(source, context, seen, each).map_err(failed)
 }
 
+/// Whether a file may be a trace, by its start. One that cannot be opened may be: reading it says
+/// why.
+pub fn looks_like_trace(path: &Path) -> bool {
+    File::open(path).and_then(Source::new).map_or(true, |source| detect(source.head()).is_some())
+}
+
 /// Reads the sessions in a trace's bytes; `name` identifies a session that has no id of its own.
 /// Databases, and sessions in several files, must be files: they are not found.
 pub fn sessions_in(

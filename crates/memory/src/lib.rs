@@ -52,7 +52,7 @@ pub use exchange::sync::{Pulled, Relation, clone};
 pub use exchange::{audit, check, export, sync, transfer};
 pub use job::Job;
 pub use kapsa_capsule::{
-    Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path, random_bits,
+    Error as CapsuleError, FileSystem, Holder, Lock, Storage, Volume, lock_path, random_bits,
 };
 pub use records::admission::{Admission, ReviewRule, ReviewScope};
 pub use records::held::Reason;

@@ -9,6 +9,7 @@ use std::time::UNIX_EPOCH;
 use kapsa_memory::Micros;
 
 use crate::error::{Error, Result};
+use crate::queue::JobFile;
 use crate::report::{FailedFile, Report};
 
 /// Days after which agents delete their transcripts.
@@ -35,6 +36,11 @@ pub(crate) struct Found {
 impl Found {
     pub(crate) fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
+    }
+
+    /// The file as a job names it.
+    pub(crate) fn job(&self) -> JobFile {
+        JobFile { path: self.name(), size: self.size, changed: self.changed }
     }
 
     /// Whether its program is about to delete it.

@@ -6,6 +6,10 @@
 //! The second one goes through the sessions in the order of time and decides what becomes of each
 //! candidate ([`decide`]). What was read is noted last: a run that is stopped at any point is made
 //! good by the next one, which finds what is there already and changes nothing of it.
+//!
+//! What could not be read is in the [`queue`], which says when it is tried again. Who watches
+//! folders works through that queue ([`Claims`]), and learns from [`Debounce`] which files have
+//! been left alone.
 
 #![deny(
     clippy::disallowed_methods,
@@ -14,7 +18,9 @@
     clippy::print_stderr
 )]
 
+mod claims;
 mod connected;
+mod debounce;
 mod decide;
 mod error;
 mod files;
@@ -25,6 +31,7 @@ mod overlap;
 mod pipelines;
 mod places;
 mod preview;
+pub mod queue;
 mod registry;
 mod remember;
 mod report;
@@ -32,7 +39,9 @@ mod run;
 mod sync;
 mod view;
 
+pub use claims::Claims;
 pub use connected::{CONNECTED_MAX, connect, connected};
+pub use debounce::{Debounce, WATCHED_CHANGES_MAX};
 pub use decide::{Action, Decision, REVERSAL_MIN, REVERSAL_SHARED_MIN, Thresholds, decide};
 pub use error::{Error, Result};
 pub use files::{EXPIRES_SOON_US, PURGED_AFTER_DAYS};
@@ -50,5 +59,5 @@ pub use places::{AgentPlace, Surroundings, places};
 pub use registry::{FileState, Registry, SessionState, TraceFile};
 pub use report::{FailedFile, Kept, KeptDecision, Report, Step};
 pub use run::{EXPLORERS_MAX, RunOptions, RunReport, WORKSPACE_DEFAULT, run};
-pub use sync::{Extractor, SyncOptions, is_own, sync};
+pub use sync::{Extractor, SyncOptions, is_own, sync, unread};
 pub use view::{FolderView, Viewed};

@@ -168,10 +168,16 @@ impl Registry {
         sessions.map(|session| session.original.clone()).collect()
     }
 
-    /// Notes files that were read, in one commit, and drops the originals that nobody has any more.
-    /// What is noted already costs nothing.
-    pub(crate) fn note(&mut self, location: &StoreLocation, files: Vec<TraceFile>) -> Result<()> {
-        let (mut kept, mut dropped) = (Vec::new(), BTreeSet::new());
+    /// Notes files that were read, and drops the originals that nobody has any more, in one commit
+    /// with other notes that are `kept` and `removed`. What is noted already costs nothing.
+    pub(crate) fn note(
+        &mut self,
+        location: &StoreLocation,
+        files: Vec<TraceFile>,
+        mut kept: Vec<NewRecord>,
+        mut removed: Vec<Uri>,
+    ) -> Result<()> {
+        let mut dropped = BTreeSet::new();
         for file in files {
             let file = file.bounded();
             let before = self.files.get(&file.path);
@@ -186,17 +192,16 @@ impl Registry {
             kept.push(file.note()?);
             self.files.insert(file.path.clone(), file);
         }
-        if kept.is_empty() {
+        dropped.retain(|hash| !hash.is_empty());
+        if !dropped.is_empty() {
+            let left = self.originals();
+            for hash in dropped.difference(&left) {
+                removed.push(Original::uri_of(hash)?);
+            }
+        }
+        if kept.is_empty() && removed.is_empty() {
             return Ok(());
         }
-        dropped.retain(|hash| !hash.is_empty());
-        let removed = if dropped.is_empty() {
-            Vec::new()
-        } else {
-            let left = self.originals();
-            let gone = dropped.difference(&left).map(|hash| Original::uri_of(hash));
-            gone.collect::<kapsa_memory::Result<_>>()?
-        };
         location.change_notes(kept, removed)?;
         Ok(())
     }

@@ -91,6 +91,8 @@ pub struct Report {
     pub over: u64,
     /// Files that are left for another time, by a limit or a window of time.
     pub left: u64,
+    /// Files that are not tried any more, until they change or everything is forced.
+    pub given_up: u64,
     /// Of the files that were read, those that their program is about to delete.
     pub expiring: u64,
     /// Sessions that were gone through.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kapsa_agents::{StoreLocation, TimeSource};
 use kapsa_extract::{Candidate, EXTRACTION_MARK, EXTRACTOR_VERSION};
@@ -11,11 +12,13 @@ use kapsa_ingest::{Agent, Reading, Seen, Session, Speaker, TurnKind, sessions_on
 use kapsa_memory::{Micros, NewRecord, Provenance, Trust};
 use kapsa_redact::RULES_VERSION;
 
+use crate::claims::{Claims, Jobs};
 use crate::decide::Thresholds;
 use crate::error::Result;
 use crate::files::{Found, found};
 use crate::known::{Offer, Origin};
 use crate::original::{Cut, Original};
+use crate::queue::{JOB_ERROR_CHARS_MAX, JobFile};
 use crate::registry::{FileState, Registry, SessionState, TraceFile};
 use crate::remember::{Memories, Outcome};
 use crate::report::{FailedFile, Kept, KeptDecision, Report, Step};
@@ -65,8 +68,12 @@ pub struct SyncOptions<'a> {
     pub is_dry: bool,
     /// Whether memories are looked for; otherwise originals alone are kept. Default yes.
     pub extracts: bool,
-    /// Whether files are read that are as they were; default no.
+    /// Whether files are read that are as they were, and that were given up; default no.
     pub force: bool,
+    /// Reads only what is claimed from the queue; default everything that is found.
+    pub claims: Option<Claims<'a>>,
+    /// Set by somebody else to end the run before the next file or session.
+    pub stop: Option<&'a AtomicBool>,
     /// From where on a text is taken for another one's.
     pub thresholds: Thresholds,
     /// Who brings it. It is trusted as a trace at most.
@@ -91,12 +98,18 @@ impl SyncOptions<'_> {
             is_dry: false,
             extracts: true,
             force: false,
+            claims: None,
+            stop: None,
             thresholds: Thresholds::default(),
             provenance: Provenance::default(),
             extractor: Extractor::default(),
             clock: clock.into(),
             stops_after: None,
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn extractor_version(&self) -> u32 {
@@ -143,34 +156,52 @@ pub fn sync(
     options: &SyncOptions<'_>,
     step: &mut dyn FnMut(Step),
 ) -> Result<Report> {
-    let brought = options.provenance.at_most(Some(Trust::Trace));
-    let location = location.brought_by(brought);
     let mut report = Report { is_dry: options.is_dry, ..Report::default() };
     let files = found(paths, options.clock.now(), options.sessions_max.is_some(), &mut report)?;
-    let registry = Registry::load(&location)?;
-    let mut run = Run {
-        originals: registry.originals(),
-        location,
-        options,
-        registry,
-        report,
-        seen: Seen::new(),
-        read: Vec::new(),
-        finished: Vec::new(),
-        waiting: Vec::new(),
-        batch: Vec::new(),
-        batch_bytes: 0,
-        writes: 0,
+    let mut run = Run::new(location, options, report)?;
+    let to_read = match options.claims {
+        Some(claims) => run.claim(&files, claims)?,
+        None => files.clone(),
     };
-    run.read_files(&files, step)?;
+    run.read_files(&to_read, step)?;
     run.go_through(step)?;
+    if let Some(claims) = options.claims.filter(|claims| run.jobs.are_held_by(claims.holder)) {
+        run.about_to_write()?;
+        run.jobs.release(claims.holder, options.is_stopped())?;
+    }
+    let gone = run.jobs.gone(paths, &files);
+    if !options.is_dry && !gone.is_empty() {
+        run.about_to_write()?;
+        run.jobs.forget(&gone)?;
+    }
     Ok(run.report)
+}
+
+/// The files below these paths that a sync would read: those that are new or changed and look like
+/// traces. Reads no more than their beginnings, and only of those that were never read.
+///
+/// # Errors
+/// As [`sync`].
+pub fn unread(
+    location: &StoreLocation,
+    paths: &[PathBuf],
+    options: &SyncOptions<'_>,
+) -> Result<BTreeSet<PathBuf>> {
+    let mut report = Report::default();
+    let files = found(paths, options.clock.now(), false, &mut report)?;
+    let run = Run::new(location, options, report)?;
+    // What has a job comes back by itself.
+    let has_job = |file: &Found| run.jobs.job(file).is_some_and(|job| job.is_of(&file.job()));
+    let unread = files.into_iter().filter(|file| !has_job(file) && run.is_to_be_read(file));
+    Ok(unread.map(|file| file.path).collect())
 }
 
 struct Run<'a> {
     location: StoreLocation,
     options: &'a SyncOptions<'a>,
     registry: Registry,
+    /// The queue as it was when it was looked at last.
+    jobs: Jobs,
     /// Hashes of the originals that are kept.
     originals: BTreeSet<String>,
     report: Report,
@@ -185,15 +216,61 @@ struct Run<'a> {
     writes: u64,
 }
 
+impl<'a> Run<'a> {
+    fn new(
+        location: &StoreLocation,
+        options: &'a SyncOptions<'a>,
+        report: Report,
+    ) -> Result<Run<'a>> {
+        let brought = options.provenance.at_most(Some(Trust::Trace));
+        let location = location.brought_by(brought);
+        let registry = Registry::load(&location)?;
+        let jobs = Jobs::load(&location)?;
+        Ok(Run {
+            originals: registry.originals(),
+            location,
+            options,
+            registry,
+            jobs,
+            report,
+            seen: Seen::new(),
+            read: Vec::new(),
+            finished: Vec::new(),
+            waiting: Vec::new(),
+            batch: Vec::new(),
+            batch_bytes: 0,
+            writes: 0,
+        })
+    }
+}
+
 /// The first pass: what is new or changed is read.
 impl Run<'_> {
+    /// Takes up what has changed, and claims what is due. Returns what is to be read.
+    fn claim(&mut self, files: &[Found], claims: Claims<'_>) -> Result<Vec<Found>> {
+        // What could not be walked through was told when everything was looked at.
+        self.report.failed.clear();
+        let now = self.options.clock.now();
+        let is_news = |file: &&Found| claims.names(&file.path) && self.is_to_be_read(file);
+        let news: Vec<JobFile> = files.iter().filter(is_news).map(Found::job).collect();
+        if news.is_empty() && !self.jobs.are_due(now) {
+            return Ok(Vec::new());
+        }
+        self.about_to_write()?;
+        let (claimed, left) = self.jobs.claim(files, &news, claims.holder, now)?;
+        self.report.left += left;
+        Ok(claimed)
+    }
+
     fn read_files(&mut self, files: &[Found], step: &mut dyn FnMut(Step)) -> Result<()> {
         for (done, file) in files.iter().enumerate() {
             step(Step::Files(done as u64, files.len() as u64));
-            if self.is_full() || self.is_too_old(file) {
+            if self.is_full() || self.is_too_old(file) || self.options.is_stopped() {
                 self.report.left += 1;
             } else if self.is_as_noted(file) {
                 self.report.unchanged += 1;
+            } else if self.is_given_up(file) {
+                self.report.given_up += 1;
             } else {
                 self.read_file(file)?;
             }
@@ -220,6 +297,21 @@ impl Run<'_> {
             noted.is_current(self.options.extractor_version(), RULES_VERSION)
                 && (noted.size, noted.changed) == (file.size, file.changed)
         })
+    }
+
+    /// Whether all attempts to read a file failed, by this reader, and it has not changed since.
+    fn is_given_up(&self, file: &Found) -> bool {
+        let noted = self.registry.file(&file.name());
+        let version = (self.options.extractor_version(), RULES_VERSION);
+        !self.options.force
+            && noted.is_some_and(|noted| (noted.extractor, noted.rules) == version)
+            && self.jobs.job(file).is_some_and(|job| job.is_given_up(&file.job()))
+    }
+
+    /// Whether a file is worth a job: what is no trace is left alone.
+    fn is_to_be_read(&self, file: &Found) -> bool {
+        let is_known = self.registry.file(&file.name()).is_some() || self.jobs.job(file).is_some();
+        !self.is_as_noted(file) && (is_known || kapsa_ingest::looks_like_trace(&file.path))
     }
 
     fn read_file(&mut self, file: &Found) -> Result<()> {
@@ -273,7 +365,7 @@ impl Run<'_> {
         file: &Found,
         reading: &mut FileReading,
     ) -> Result<ControlFlow<()>> {
-        if self.is_full() {
+        if self.is_full() || self.options.is_stopped() {
             reading.is_partial = true;
             return Ok(ControlFlow::Break(()));
         }
@@ -291,12 +383,17 @@ impl Run<'_> {
             reading.is_partial = true;
             return Ok(ControlFlow::Continue(()));
         }
-        self.report.sessions += 1;
-        let original = Original::of(session);
         let candidates = match self.options.extracts {
             true => (self.options.extractor.extract)(session),
             false => Vec::new(),
         };
+        if self.options.is_stopped() {
+            // What found them may have been stopped by the same signal.
+            reading.is_partial = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        self.report.sessions += 1;
+        let original = Original::of(session);
         let source = source_of(session);
         if !candidates.is_empty() {
             reading.waiting += 1;
@@ -405,13 +502,12 @@ impl Run<'_> {
     }
 
     fn failed(&mut self, file: &Found, message: &str) -> Result<()> {
-        self.report
-            .failed
-            .push(FailedFile { path: file.path.clone(), message: message.to_string() });
+        let message: String = message.chars().take(JOB_ERROR_CHARS_MAX).collect();
+        self.report.failed.push(FailedFile { path: file.path.clone(), message: message.clone() });
         let before = self.registry.file(&file.name()).cloned().unwrap_or_default();
         let noted = TraceFile {
             state: FileState::Failed,
-            error: message.to_string(),
+            error: message,
             sessions: before.sessions,
             ..self.noted(file)
         };
@@ -453,6 +549,10 @@ impl Run<'_> {
         let total = waiting.len() as u64;
         self.note_finished(NOTED_AT_ONCE)?;
         for (done, session) in waiting.iter().enumerate() {
+            if self.options.is_stopped() {
+                // Files that have sessions left are read again.
+                break;
+            }
             step(Step::Sessions(done as u64, total));
             let decisions = self.remember(&memories, session)?;
             let read = &mut self.read[session.file];
@@ -522,10 +622,13 @@ impl Run<'_> {
             return Ok(());
         }
         let places = std::mem::take(&mut self.finished);
-        let noted =
+        let noted: Vec<TraceFile> =
             places.into_iter().map(|place| std::mem::take(&mut self.read[place].noted)).collect();
         self.about_to_write()?;
-        self.registry.note(&self.location, noted)
+        let (location, registry) = (&self.location, &mut self.registry);
+        self.jobs.settle(noted, self.options.clock.now(), |noted, kept, removed| {
+            registry.note(location, noted, kept, removed)
+        })
     }
 }
 

@@ -61,9 +61,27 @@ pub(crate) struct SyncArgs {
     /// What the run is for: sync, hot or cold
     #[arg(long, value_name = "MODE", requires = "memory_root", default_value = "sync")]
     pub(crate) mode: String,
+    /// Go on until it is stopped, and read sessions as they are written
+    #[arg(long, conflicts_with_all = ["dry_run", "force", "max_sessions", "memory_root"])]
+    #[arg(conflicts_with_all = ["until", "window"])]
+    pub(crate) watch: bool,
+    /// Read a file once it has not changed for so long, such as 90s or 5m
+    #[arg(long, value_name = "SPAN", requires = "watch", default_value = "60s", value_parser = idle)]
+    pub(crate) idle: Micros,
+    /// Look for changes every few seconds, where the system reports none, as of network folders
+    #[arg(long, requires = "watch")]
+    pub(crate) poll: bool,
     /// When to embed what was stored [default: now]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
+}
+
+/// Longest pause after which a file is read, in microseconds: a day.
+const IDLE_MAX: Micros = 86_400 * 1_000_000;
+
+fn idle(text: &str) -> Result<Micros, String> {
+    let idle = typed_time::span(text).filter(|idle| (1..=IDLE_MAX).contains(idle));
+    idle.ok_or_else(|| "not a span from 1s to 1d, such as 90s or 5m".to_string())
 }
 
 fn agents() -> PossibleValuesParser {

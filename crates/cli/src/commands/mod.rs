@@ -44,6 +44,7 @@ mod turn;
 mod upkeep;
 mod verify;
 mod versions;
+mod watch;
 
 use std::time::Duration;
 

@@ -9,6 +9,7 @@ use kapsa_extract::{Budget, Candidate, EXTRACTOR_VERSION, extract_with};
 use kapsa_ingest::{Agent, Session};
 use kapsa_model::{LanguageModel, block_on};
 use kapsa_notes::check_inputs;
+use kapsa_traces::queue::{Job, JobQueue, JobState};
 use kapsa_traces::{
     Extractor, FileState, Kept, PURGED_AFTER_DAYS, Registry, Report, RunOptions, Step, SyncOptions,
     TraceFile, WORKSPACE_DEFAULT, original_of, run as run_trace, sync as sync_traces,
@@ -19,6 +20,7 @@ use crate::app::{App, Status, did};
 use crate::args::{EmbedWhen, SyncArgs, TraceVerb};
 use crate::commands::embed::New;
 use crate::commands::pipelines;
+use crate::commands::watch::watch;
 use crate::error::{CliError, Done, Result};
 use crate::language_models;
 use crate::moment::{self, readable};
@@ -28,8 +30,8 @@ use crate::render::counted;
 use crate::trace_config::TraceConfig;
 use crate::wire::Time;
 use crate::wire::traces::{
-    CandidateOut, ExtractedOut, KeptSessionOut, SessionDecisionOut, SyncAnswer, SyncModelOut,
-    SyncOut, SyncStatusOut, SyncedFileOut, TraceRunOut,
+    CandidateOut, ExtractedOut, KeptSessionOut, SessionDecisionOut, SyncAnswer, SyncJobOut,
+    SyncModelOut, SyncOut, SyncStatusOut, SyncedFileOut, TraceRunOut,
 };
 
 /// Exit code of a sync of which some files could not be read.
@@ -39,6 +41,9 @@ const INDENT: usize = 2;
 
 /// `kapsa sync`.
 pub(crate) fn sync(app: &mut App, args: &SyncArgs) -> Result<Status> {
+    if args.watch {
+        return watch(app, args);
+    }
     let location = app.location()?;
     let paths = places(args, &location)?;
     if paths.is_empty() {
@@ -213,6 +218,11 @@ impl Proposer {
         Proposer::new(name, args.max_tokens, sessions_in.as_deref()).map(Some)
     }
 
+    /// Has a model asked again that failed.
+    pub(super) fn try_again(&self) {
+        self.failed.replace(None);
+    }
+
     fn new(name: &str, tokens_max: Option<usize>, sessions_in: Option<&Path>) -> Result<Proposer> {
         Ok(Proposer {
             model: match sessions_in {
@@ -239,7 +249,7 @@ impl Proposer {
         kapsa_extract::extract(session).candidates
     }
 
-    fn told(&self) -> SyncModelOut {
+    pub(super) fn told(&self) -> SyncModelOut {
         let budget = self.budget.borrow();
         SyncModelOut {
             name: self.model.name().to_string(),
@@ -280,9 +290,18 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
         .map_err(|error| CliError::io(&format!("find {}", path.display()), &error))
 }
 
-fn warn(app: &mut App, report: &Report) {
+/// Says what could not be read.
+pub(super) fn warn_of_failed(app: &mut App, report: &Report) {
     for failed in &report.failed {
         app.out.warn("trace_failed", &failed.message);
+    }
+}
+
+fn warn(app: &mut App, report: &Report) {
+    warn_of_failed(app, report);
+    if report.given_up > 0 {
+        let files = counted(report.given_up, "file");
+        app.out.note(&format!("{files} given up; kapsa status says why, --force tries again"));
     }
     if report.expiring > 0 {
         let message = format!(
@@ -306,6 +325,7 @@ fn show(app: &mut App, report: &Report) -> Result<()> {
         (report.left + report.over, "left for later"),
         (report.waiting.len() as u64, "still being written"),
         (report.failed.len() as u64, "failed"),
+        (report.given_up, "given up"),
     ];
     let sessions = [
         (report.sessions, "read"),
@@ -313,9 +333,23 @@ fn show(app: &mut App, report: &Report) -> Result<()> {
         (report.sessions_of_others, "of other agents"),
         (report.sessions_of_other_time, "of other times"),
     ];
+    line_of(app, "files", &joined(&files))?;
+    line_of(app, "sessions", &joined(&sessions))?;
+    if let Some(skipped) = skipped(report) {
+        line_of(app, "skipped", &skipped)?;
+    }
+    line_of(app, "memories", &joined(&memories(report)))?;
+    if report.is_dry {
+        app.out.note("nothing was stored");
+    }
+    Ok(())
+}
+
+/// What became of the candidates.
+pub(super) fn memories(report: &Report) -> [(u64, &'static str); 8] {
     let actions = report.actions();
     let count = |name: &str| actions.get(name).copied().unwrap_or_default();
-    let memories = [
+    [
         (count("add"), "added"),
         (count("update"), "updated"),
         (count("no_op"), "known"),
@@ -324,17 +358,7 @@ fn show(app: &mut App, report: &Report) -> Result<()> {
         (report.taken_back, "taken back"),
         (report.pending(), "pending"),
         (report.held(), "held for review"),
-    ];
-    line_of(app, "files", &joined(&files))?;
-    line_of(app, "sessions", &joined(&sessions))?;
-    if let Some(skipped) = skipped(report) {
-        line_of(app, "skipped", &skipped)?;
-    }
-    line_of(app, "memories", &joined(&memories))?;
-    if report.is_dry {
-        app.out.note("nothing was stored");
-    }
-    Ok(())
+    ]
 }
 
 /// Kinds of what was skipped that are named; `--json` has all of them.
@@ -387,7 +411,7 @@ fn memory_line(app: &mut App, kept: &Kept) -> Result<()> {
 }
 
 /// Numbers that are not 0, with what they count.
-fn joined(counts: &[(u64, &str)]) -> String {
+pub(super) fn joined(counts: &[(u64, &str)]) -> String {
     let told: Vec<String> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -535,7 +559,8 @@ fn show_turn(app: &mut App, turn: &Map<String, Value>) -> Result<()> {
 
 /// `kapsa status`.
 pub(crate) fn status(app: &mut App) -> Result<()> {
-    let registry = Registry::load(&app.location()?)?;
+    let location = app.location()?;
+    let (registry, queue) = (Registry::load(&location)?, JobQueue::load(&location)?);
     let files: Vec<&TraceFile> = registry.files().collect();
     let of_state = |state| files.iter().filter(|file| file.state == state).count();
     let session_count = files.iter().map(|file| file.sessions.len()).sum();
@@ -550,6 +575,7 @@ pub(crate) fn status(app: &mut App) -> Result<()> {
             session_count,
             synced_at: synced_at.map(Time),
             files: odd.iter().map(|file| SyncedFileOut::from(*file)).collect(),
+            jobs: queue.jobs().map(SyncJobOut::from).collect(),
         });
     }
     let Some(synced_at) = synced_at else {
@@ -569,9 +595,62 @@ pub(crate) fn status(app: &mut App) -> Result<()> {
     }
     let agents: Vec<(u64, &str)> = agents.into_iter().map(|(name, count)| (count, name)).collect();
     line_of(app, "sessions", &joined(&agents))?;
-    for file in odd {
+    for file in odd.iter().filter(|file| queue.job(&file.path).is_none()) {
         let why = if file.error.is_empty() { "still being written" } else { file.error.as_str() };
-        line_of(app, "", &format!("{}: {why}", file.path))?;
+        line_of(app, "", &with_reason(&file.path, why))?;
     }
-    Ok(())
+    show_queue(app, &queue)
+}
+
+/// What waits, is being read, or failed: `broken.db: not a database  (attempt 1 of 3 failed, …)`.
+fn show_queue(app: &mut App, queue: &JobQueue) -> Result<()> {
+    let of_state = |state| queue.jobs().filter(|job| job.state == state).count() as u64;
+    let counts = [
+        (of_state(JobState::Pending), "pending"),
+        (of_state(JobState::Running), "running"),
+        (of_state(JobState::Failed), "to be tried again"),
+        (of_state(JobState::DeadLetter), "given up"),
+    ];
+    if counts.iter().all(|(count, _)| *count == 0) {
+        return Ok(());
+    }
+    line_of(app, "queue", &joined(&counts))?;
+    queue.jobs().try_for_each(|job| {
+        let what = with_reason(&job.path, &job.error);
+        app.out.pieces(
+            &[
+                Piece::plain(format!("{:NAME_COLUMNS$}{what}", "")),
+                Piece::faint(format!("  ({})", standing(job))),
+            ],
+            NAME_COLUMNS,
+        )
+    })
+}
+
+/// A path, and why something is the matter with it; most reasons name it themselves.
+fn with_reason(path: &str, why: &str) -> String {
+    match why {
+        "" => path.to_string(),
+        why if why.starts_with(path) => why.to_string(),
+        why => format!("{path}: {why}"),
+    }
+}
+
+/// How a job stands, in words.
+fn standing(job: &Job) -> String {
+    match job.state {
+        JobState::Failed => format!(
+            "failed {}, next attempt {}",
+            counted(u64::from(job.attempts), "time"),
+            readable(job.due_at)
+        ),
+        JobState::DeadLetter => {
+            format!("given up after {}", counted(u64::from(job.attempts), "attempt"))
+        }
+        JobState::Running => match &job.holder {
+            Some(holder) => format!("read by process {} on {}", holder.pid, holder.host),
+            None => "being read".to_string(),
+        },
+        JobState::Pending | JobState::Done => job.state.name().to_string(),
+    }
 }

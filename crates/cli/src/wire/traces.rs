@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use kapsa_extract::Candidate;
 use kapsa_ingest::Speaker;
+use kapsa_traces::queue::{Job, JobState};
 use kapsa_traces::{
     Extracted, FileState, Kept, OverlapMeasure, Report, RunReport, SessionState, TraceFile, Upkept,
 };
@@ -20,6 +21,9 @@ use super::Time;
 pub(crate) struct SyncOut<'a> {
     /// Whether nothing was stored.
     pub(crate) dry_run: bool,
+    /// When it was done, with `--watch`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) synced_at: Option<Time>,
     /// How texts were compared.
     pub(crate) overlap: &'static str,
     /// Files, by what became of them.
@@ -62,6 +66,8 @@ pub(crate) struct SyncFilesOut {
     expiring_count: u64,
     /// Files that could not be read.
     failed_count: u64,
+    /// Files that are not tried any more, until they change.
+    given_up_count: u64,
 }
 
 /// Sessions of a sync.
@@ -174,6 +180,7 @@ impl<'a> SyncOut<'a> {
         let count = |name: &str| actions.get(name).copied().unwrap_or_default();
         SyncOut {
             dry_run: report.is_dry,
+            synced_at: None,
             overlap: OverlapMeasure::NAME,
             files: SyncFilesOut {
                 read_count: report.read,
@@ -182,6 +189,7 @@ impl<'a> SyncOut<'a> {
                 left_count: report.left + report.over,
                 expiring_count: report.expiring,
                 failed_count: report.failed.len() as u64,
+                given_up_count: report.given_up,
             },
             sessions: SyncSessionsOut {
                 read_count: report.sessions,
@@ -478,6 +486,52 @@ pub(crate) struct SyncStatusOut<'a> {
     pub(crate) synced_at: Option<Time>,
     /// Files that are waiting or failed.
     pub(crate) files: Vec<SyncedFileOut<'a>>,
+    /// The queue: files that are to be read, are being read, or could not be read.
+    pub(crate) jobs: Vec<SyncJobOut<'a>>,
+}
+
+/// A file in the queue.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SyncJob")]
+pub(crate) struct SyncJobOut<'a> {
+    /// Its path.
+    path: &'a str,
+    /// How it stands. A dead letter is tried again when the file changes, or with `--force`.
+    #[schemars(extend("enum" = ["pending", "running", "failed", "dead_letter"]))]
+    state: &'static str,
+    /// Attempts that failed.
+    attempt_count: u32,
+    /// Why the last one did.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+    /// When it is read, at the earliest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_at: Option<Time>,
+    /// Process that reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+    /// The machine of that process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a str>,
+    /// When that process was seen at work last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heartbeat_at: Option<Time>,
+}
+
+impl<'a> From<&'a Job> for SyncJobOut<'a> {
+    fn from(job: &'a Job) -> SyncJobOut<'a> {
+        let is_to_come = matches!(job.state, JobState::Pending | JobState::Failed);
+        SyncJobOut {
+            path: &job.path,
+            state: job.state.name(),
+            attempt_count: job.attempts,
+            message: &job.error,
+            next_at: is_to_come.then_some(Time(job.due_at)),
+            pid: job.holder.as_ref().map(|holder| holder.pid),
+            host: job.holder.as_ref().map(|holder| holder.host.as_str()),
+            heartbeat_at: job.holder.as_ref().map(|_| Time(job.heartbeat_at)),
+        }
+    }
 }
 
 /// A file that was synced.

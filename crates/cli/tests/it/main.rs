@@ -50,3 +50,4 @@ mod transfer;
 mod upkeep;
 mod versions;
 mod warnings;
+mod watch;

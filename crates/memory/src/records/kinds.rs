@@ -33,16 +33,18 @@ pub const ACCESS: &str = "access";
 pub const TRACE_FILE: &str = "trace_file";
 /// What a session said, bounded and without secrets.
 pub const TRACE_SESSION: &str = "trace_session";
-
+/// A file of session traces that waits to be read, is being read, or could not be read.
+pub const TRACE_JOB: &str = "trace_job";
 /// Which file of a folder a fact was written to last.
 pub const TRACE_NOTE: &str = "trace_note";
 
 /// Kinds of the notes that the memory keeps for itself beside the records, and how the names of
 /// each begin. No search and no list of memories shows them.
-const NOTES: [(&str, &str); 4] = [
+const NOTES: [(&str, &str); 5] = [
     (ACCESS, "access/"),
     (TRACE_FILE, "kapsa/trace/file/"),
     (TRACE_SESSION, "kapsa/trace/session/"),
+    (TRACE_JOB, "kapsa/trace/job/"),
     (TRACE_NOTE, "kapsa/trace/note/"),
 ];
 

@@ -1,7 +1,10 @@
 //! A run that is stopped at any point is made good by the next one.
 
+use std::collections::BTreeSet;
+
 use kapsa_agents::Fact;
-use kapsa_traces::SyncOptions;
+use kapsa_traces::queue::{JobHolder, JobQueue};
+use kapsa_traces::{Claims, SyncOptions};
 
 use crate::support::{Place, options};
 
@@ -66,6 +69,31 @@ fn a_run_stopped_at_any_step_ends_as_an_undisturbed_one() {
         let before = place.bytes();
         place.sync();
         assert_eq!(place.bytes(), before, "stopped after {steps}");
+        if done {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps > 8, "there are {steps} steps");
+}
+
+#[test]
+fn a_watch_stopped_at_any_step_is_made_good_by_a_sync() {
+    let undisturbed = filled();
+    undisturbed.sync();
+    let wanted = state(&undisturbed);
+    let mut steps = 0;
+    loop {
+        let place = filled();
+        let holder = JobHolder { pid: 1, ..JobHolder::default() };
+        let changed = BTreeSet::from([place.traces()]);
+        let claims = Some(Claims { holder: &holder, changed: &changed });
+        let stopped = SyncOptions { claims, stops_after: Some(steps), ..options() };
+        let done = place.try_sync(&[place.traces()], &stopped).is_ok();
+        place.sync();
+        assert_eq!(state(&place), wanted, "stopped after {steps}");
+        let queue = JobQueue::load(&place.location()).expect("it can be read");
+        assert_eq!(queue.jobs().count(), 0, "stopped after {steps}");
         if done {
             break;
         }

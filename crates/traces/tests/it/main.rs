@@ -3,6 +3,7 @@
 mod across;
 mod crashes;
 mod deciding;
+mod queue;
 mod registry;
 mod run;
 mod support;

@@ -38,6 +38,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("docs/mutants.md", "takes hours and a release build"),
     ("docs/search.md", "needs a downloaded model"),
     ("docs/search.md", "needs a downloaded model"),
+    ("docs/traces.md", "goes on until it is stopped"),
 ];
 
 /// The most explanations over all pages: the only words in shell blocks that nothing checks.
