@@ -125,8 +125,8 @@ impl Changes {
         path.as_os_str().as_encoded_bytes().starts_with(capsule)
     }
 
-    /// Ends the watch at the first SIGINT or SIGTERM, and the process at the next one, until what is
-    /// returned is dropped.
+    /// Ends the watch at the first SIGINT or SIGTERM, and the process at the next one, until what
+    /// is returned is dropped.
     pub(crate) fn end_by_signals(self: &Arc<Self>) -> std::io::Result<Listening> {
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let listening = Listening(signals.handle());

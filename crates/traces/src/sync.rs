@@ -112,6 +112,13 @@ impl SyncOptions<'_> {
         self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
+    fn is_wanted_then(&self, session: &Session) -> bool {
+        let last = session.ended.or(session.started);
+        let is_late = |since| last.is_none_or(|last| last >= since);
+        let is_early = |until| session.started.is_none_or(|started| started < until);
+        self.since.is_none_or(is_late) && self.until.is_none_or(is_early)
+    }
+
     fn extractor_version(&self) -> u32 {
         if self.extracts { self.extractor.version } else { 0 }
     }
@@ -378,7 +385,7 @@ impl Run<'_> {
             reading.is_partial = true;
             return Ok(ControlFlow::Continue(()));
         }
-        if !self.is_wanted_then(session) {
+        if !self.options.is_wanted_then(session) {
             self.report.sessions_of_other_time += 1;
             reading.is_partial = true;
             return Ok(ControlFlow::Continue(()));
@@ -417,13 +424,6 @@ impl Run<'_> {
         });
         self.keep(original)?;
         Ok(ControlFlow::Continue(()))
-    }
-
-    fn is_wanted_then(&self, session: &Session) -> bool {
-        let last = session.ended.or(session.started);
-        let is_late = |since| last.is_none_or(|last| last >= since);
-        let is_early = |until| session.started.is_none_or(|started| started < until);
-        self.options.since.is_none_or(is_late) && self.options.until.is_none_or(is_early)
     }
 
     /// Queues an original that is not kept yet.

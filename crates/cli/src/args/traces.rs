@@ -66,7 +66,8 @@ pub(crate) struct SyncArgs {
     #[arg(conflicts_with_all = ["until", "window"])]
     pub(crate) watch: bool,
     /// Read a file once it has not changed for so long, such as 90s or 5m
-    #[arg(long, value_name = "SPAN", requires = "watch", default_value = "60s", value_parser = idle)]
+    #[arg(long, value_name = "SPAN", requires = "watch", default_value = "60s")]
+    #[arg(value_parser = idle)]
     pub(crate) idle: Micros,
     /// Look for changes every few seconds, where the system reports none, as of network folders
     #[arg(long, requires = "watch")]
