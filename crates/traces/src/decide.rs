@@ -163,6 +163,14 @@ pub fn decide(offer: &Offer, known: &[Known], thresholds: &Thresholds) -> Decisi
     if let Some(decision) = compared(offer, &between) {
         return decision;
     }
+    // One title goes on where the other ends.
+    if let Some(same) = between.iter().find(|beside| {
+        beside.shared >= 1.0
+            && !beside.overlap.differs
+            && beside.known.has_primitive(offer.kind.primitive())
+    }) {
+        return restated(offer, same);
+    }
     let nearest = all.first();
     let score = nearest.map_or(0.0, |beside| beside.overlap.score);
     reversed(offer, &all).unwrap_or_else(|| match nearest {
@@ -249,6 +257,10 @@ fn replacing(offer: &Offer, beside: &Beside<'_>, comparison: &Comparison) -> Dec
     }
     if standing_of(speaker_name(offer.said_by)) < known.standing() {
         return undecided(beside, proposed, "what it would replace was said by somebody else");
+    }
+    // The same with more in it is no other memory.
+    if comparison.verdict == Verdict::Refines && known.has_primitive(offer.kind.primitive()) {
+        return restated(offer, beside);
     }
     if offer.at < known.said_at() {
         let reason = "a later session says otherwise";

@@ -20,18 +20,21 @@ impl OverlapMeasure {
 
 /// Words that say nothing of what a text is about.
 const FILLING: &[&str] = &[
-    "a", "about", "all", "also", "always", "am", "an", "and", "any", "are", "as", "at", "be",
-    "because", "been", "being", "but", "by", "can", "could", "did", "do", "does", "every", "for",
-    "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let",
-    "make", "may", "must", "my", "of", "on", "or", "our", "please", "should", "since", "so",
-    "sure", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "us",
-    "was", "we", "were", "when", "will", "with", "would", "you", "your", "want", "need",
+    "a", "about", "again", "all", "also", "always", "am", "an", "and", "any", "anymore", "are",
+    "as", "at", "be", "because", "been", "being", "but", "by", "can", "could", "did", "do", "does",
+    "ever", "every", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is",
+    "it", "its", "just", "let", "longer", "make", "may", "must", "my", "now", "of", "on", "or",
+    "our", "please", "should", "since", "so", "still", "sure", "that", "the", "their", "them",
+    "then", "there", "these", "they", "this", "to", "us", "was", "we", "were", "when", "will",
+    "with", "would", "yet", "you", "your", "want", "need",
 ];
 
 /// Words that turn what follows them around.
 const NEGATING: &[&str] = &[
-    "no", "not", "never", "don", "dont", "doesn", "without", "avoid", "stop", "cannot", "instead",
-    "rather",
+    "no", "not", "never", "nobody", "without", "avoid", "stop", "cannot", "instead", "rather",
+    "dont", // What an apostrophe leaves of "don't", and the end of "can't".
+    "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "won", "shouldn", "wouldn", "couldn",
+    "mustn", "hasn", "haven", "hadn", "t",
 ];
 
 /// What a text says, as words.
@@ -158,6 +161,10 @@ mod tests {
             ("Use tabs in Makefiles", "Do not use tabs in Makefiles"),
             ("Use pnpm, not npm", "Use npm, not pnpm"),
             ("Wait 30 seconds for the server", "Wait 60 seconds for the server"),
+            ("The queue runs on Redis", "The queue no longer runs on Redis"),
+            ("You can push to main", "You can't push to main"),
+            ("Tests need the database", "Tests don't need the database anymore"),
+            ("The cache is shared", "The cache isn't shared"),
         ] {
             assert!(overlap(a, b).differs, "{a} / {b}");
         }

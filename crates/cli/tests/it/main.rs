@@ -36,6 +36,7 @@ mod review;
 mod roles;
 mod runs;
 mod salvage;
+mod scenarios;
 mod shell;
 mod space;
 mod support;
