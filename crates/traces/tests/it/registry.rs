@@ -65,6 +65,8 @@ fn a_newer_extractor_reads_everything_again() {
     let newer = Extractor { version: 2, extract: &told };
     assert_eq!(place.sync_with(&SyncOptions { extractor: newer, ..options() }).read, 1);
     assert_eq!(place.sync_with(&SyncOptions { extractor: newer, ..options() }).read, 0);
+    assert_eq!(place.sync().read, 0, "an older one knows nothing better");
+    assert_eq!(place.sync_with(&SyncOptions { extracts: false, ..options() }).read, 0);
     assert_eq!(place.facts().len(), 1);
 }
 
