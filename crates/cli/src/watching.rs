@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use kapsa_memory::Micros;
 use kapsa_traces::Debounce;
 use notify::event::{EventKind, MetadataKind, ModifyKind};
-use notify::{Config, Event, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -184,10 +184,8 @@ struct Watched {
 
 /// Files and folders whose changes are reported.
 pub(crate) struct Watching {
-    changes: Arc<Changes>,
     /// None where the system reports nothing, or is not to be asked.
     system: Option<RecommendedWatcher>,
-    polling: Option<PollWatcher>,
     poll_every: Duration,
     places: BTreeMap<PathBuf, Watched>,
 }
@@ -196,10 +194,17 @@ pub(crate) struct Watching {
 pub(crate) enum Begun {
     /// It is watched.
     Watched(PathBuf),
-    /// It is looked at every so often, for this reason where the system was asked.
+    /// It has to be looked at every so often; where the system was asked, for this reason.
     Polled(PathBuf, Option<String>),
-    /// It cannot be looked at, for this reason.
-    Failed(PathBuf, String),
+}
+
+impl Begun {
+    /// The place.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Begun::Watched(path) | Begun::Polled(path, _) => path,
+        }
+    }
 }
 
 impl Watching {
@@ -217,9 +222,7 @@ impl Watching {
         };
         let half = Duration::from_micros(u64::try_from(idle / 2).unwrap_or_default());
         Watching {
-            changes: Arc::clone(changes),
             system,
-            polling: None,
             poll_every: half.clamp(POLL_EVERY.0, POLL_EVERY.1),
             places: BTreeMap::new(),
         }
@@ -245,9 +248,14 @@ impl Watching {
         changed.into_iter().map(named).collect()
     }
 
-    /// How often polled places are looked at.
+    /// How often places have to be looked at that the system does not watch.
     pub(crate) fn poll_every(&self) -> Duration {
         self.poll_every
+    }
+
+    /// Whether there are such places.
+    pub(crate) fn has_polled(&self) -> bool {
+        self.places.values().any(|place| place.is_polled)
     }
 
     /// Watches exactly these from now on. Returns those that are new, or other files or folders
@@ -287,23 +295,8 @@ impl Watching {
             },
             None => None,
         };
-        match self.poll(target, mode) {
-            Ok(()) => {
-                self.places.insert(path.to_path_buf(), Watched { id, is_polled: true });
-                Begun::Polled(path.to_path_buf(), failed)
-            }
-            Err(error) => Begun::Failed(path.to_path_buf(), error.to_string()),
-        }
-    }
-
-    fn poll(&mut self, target: &Path, mode: RecursiveMode) -> notify::Result<()> {
-        if self.polling.is_none() {
-            let changes = Arc::clone(&self.changes);
-            let config =
-                Config::default().with_follow_symlinks(false).with_poll_interval(self.poll_every);
-            self.polling = Some(PollWatcher::new(move |event| changes.take_event(event), config)?);
-        }
-        self.polling.as_mut().map_or(Ok(()), |polling| polling.watch(target, mode))
+        self.places.insert(path.to_path_buf(), Watched { id, is_polled: true });
+        Begun::Polled(path.to_path_buf(), failed)
     }
 
     fn end(&mut self, path: &Path) {
@@ -315,12 +308,10 @@ impl Watching {
         if is_shared && target != path {
             return;
         }
-        // May be dropped: what is gone is watched no more, whatever the system says of it.
-        let _ = match (place.is_polled, &mut self.system, &mut self.polling) {
-            (false, Some(system), _) => system.unwatch(target),
-            (true, _, Some(polling)) => polling.unwatch(target),
-            _ => Ok(()),
-        };
+        if let Some(system) = self.system.as_mut().filter(|_| !place.is_polled) {
+            // May be dropped: what is gone is watched no more, whatever the system says of it.
+            let _ = system.unwatch(target);
+        }
     }
 }
 
@@ -340,17 +331,14 @@ mod tests {
     /// Longest wait for a change.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// What is reported of a file that is written below a watched folder.
-    fn reported(polls: bool) -> Vec<PathBuf> {
+    #[test]
+    fn a_change_below_a_watched_folder_is_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         let capsule = folder.path().join("m.kapsa");
         let changes = Arc::new(Changes::new(1, &capsule));
-        let mut watching = Watching::new(&changes, 1, polls);
+        let mut watching = Watching::new(&changes, 1, false);
         let begun = watching.watch(&[folder.path().to_path_buf()]);
-        assert!(matches!(
-            (&begun[..], polls),
-            ([Begun::Polled(_, None)], true) | ([Begun::Watched(_)], false)
-        ));
+        assert!(matches!(&begun[..], [Begun::Watched(_)]) && !watching.has_polled());
         assert!(watching.watch(&[folder.path().to_path_buf()]).is_empty());
         fs::write(folder.path().join("m.kapsa.lock"), "x").expect("written");
         fs::write(folder.path().join("a.db-wal"), "x").expect("written");
@@ -362,14 +350,15 @@ mod tests {
             // The folder itself changes with what is in it.
             seen.remove(folder.path());
         }
-        let names = seen.iter().map(|path| path.strip_prefix(folder.path()).expect("below"));
-        names.map(Path::to_path_buf).collect()
+        assert_eq!(seen, BTreeSet::from([folder.path().join("a.db")]), "not of the capsule");
     }
 
     #[test]
-    fn a_change_is_seen_whether_the_system_reports_it_or_it_is_looked_for() {
-        assert_eq!(reported(false), [Path::new("a.db")]);
-        assert_eq!(reported(true), [Path::new("a.db")]);
+    fn what_the_system_cannot_watch_is_looked_at() {
+        let changes = Arc::new(Changes::new(1, Path::new("m.kapsa")));
+        let mut watching = Watching::new(&changes, 1, false);
+        let begun = watching.begin(Path::new("/nowhere/at/all"), (0, 0), true);
+        assert!(matches!(begun, Begun::Polled(_, Some(_))) && watching.has_polled());
     }
 
     #[test]
@@ -381,7 +370,8 @@ mod tests {
         std::os::unix::fs::symlink(&real, &link).expect("linked");
         let changes = Arc::new(Changes::new(1, Path::new("m.kapsa")));
         let mut watching = Watching::new(&changes, 1, true);
-        assert_eq!(watching.watch(std::slice::from_ref(&link)).len(), 1);
+        let begun = watching.watch(std::slice::from_ref(&link));
+        assert!(matches!(&begun[..], [Begun::Polled(_, None)]) && watching.has_polled());
         let changed = BTreeSet::from([real.clone(), real.join("a/b.jsonl"), root.join("c")]);
         let wanted = BTreeSet::from([link.clone(), link.join("a/b.jsonl"), root.join("c")]);
         assert_eq!(watching.as_named(changed), wanted);

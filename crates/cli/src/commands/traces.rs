@@ -580,7 +580,7 @@ pub(crate) fn status(app: &mut App) -> Result<()> {
     }
     let Some(synced_at) = synced_at else {
         app.out.note("nothing was synced yet; kapsa sync FOLDER reads session traces");
-        return Ok(());
+        return show_queue(app, &queue);
     };
     line_of(app, "synced", &readable(synced_at))?;
     let counts = [

@@ -4,12 +4,13 @@
 //! of the capsule, and tells what it did in one line. Between two rounds nothing is held but the
 //! lock that keeps a second watch away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use kapsa_agents::StoreLocation;
 use kapsa_ingest::Session;
@@ -79,6 +80,7 @@ pub(super) fn watch(app: &mut App, args: &SyncArgs) -> Result<Status> {
         watching: Watching::new(&changes, args.idle, args.poll),
         changes: &changes,
         changed: BTreeSet::new(),
+        taken: BTreeMap::new(),
         unlooked: Vec::new(),
         look_at: 0,
         due_at: None,
@@ -138,6 +140,8 @@ struct Watch<'a> {
     watching: Watching,
     /// What is to be read in the next round.
     changed: BTreeSet<PathBuf>,
+    /// Files that a look found and took up, as they were then.
+    taken: BTreeMap<PathBuf, (u64, SystemTime)>,
     /// Places of which everything is to be read in the next round.
     unlooked: Vec<PathBuf>,
     /// When it is looked again what is connected.
@@ -160,21 +164,45 @@ impl Watch<'_> {
         let location = app.location()?;
         let places = there(places(self.args, &location)?);
         let begun = self.watching.watch(&places);
-        let is_new = |path: &PathBuf| {
-            begun.iter().any(|begun| match begun {
-                Begun::Watched(new) | Begun::Polled(new, _) | Begun::Failed(new, _) => new == path,
-            })
-        };
+        let is_new = |path: &PathBuf| begun.iter().any(|begun| begun.path() == path);
         let (new, known): (Vec<PathBuf>, Vec<PathBuf>) = places.into_iter().partition(is_new);
         self.unlooked.extend(new);
         begun.iter().for_each(|begun| self.tell_begun(app, begun));
-        match unread(&location, &known, &self.options) {
-            Ok(missed) => self.changes.add(&missed),
-            // It was there a moment ago: the next look finds the others.
-            Err(kapsa_traces::Error::Missing { .. }) => {}
-            Err(error) => return Err(error.into()),
+        if self.watching.has_polled() {
+            let every =
+                i64::try_from(self.watching.poll_every().as_micros()).unwrap_or(Micros::MAX);
+            self.look_at = now.saturating_add(every.min(LOOK_EVERY_US));
         }
+        self.miss(&location, &known)?;
         self.due_at = JobQueue::load(&location)?.next_due(Micros::MIN);
+        Ok(())
+    }
+
+    /// Finds files in places that were read whole before, that are to be read and were left alone
+    /// since. Each is taken up once as it is: what is still to be read then is left out by options.
+    fn miss(&mut self, location: &StoreLocation, places: &[PathBuf]) -> Result<()> {
+        let unread = match unread(location, places, &self.options) {
+            Ok(unread) => unread,
+            // It was there a moment ago: the next look finds the others.
+            Err(kapsa_traces::Error::Missing { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let idle = Duration::from_micros(u64::try_from(self.args.idle).unwrap_or_default());
+        let mut taken = BTreeMap::new();
+        for path in unread {
+            let about = fs::metadata(&path).and_then(|about| Ok((about.len(), about.modified()?)));
+            // What is gone by now is no trace.
+            let Ok(state) = about else { continue };
+            // A time to come is that of another clock.
+            let is_idle = state.1.elapsed().map_or(true, |age| age >= idle);
+            if self.taken.get(&path) == Some(&state) {
+                taken.insert(path, state);
+            } else if is_idle {
+                self.changed.insert(path.clone());
+                taken.insert(path, state);
+            }
+        }
+        self.taken = taken;
         Ok(())
     }
 
@@ -189,9 +217,6 @@ impl Watch<'_> {
                 "{} cannot be watched ({why}): it is looked at every {every} s",
                 path.display()
             )),
-            Begun::Failed(path, why) => {
-                app.out.note(&format!("{} cannot be watched: {why}", path.display()));
-            }
         }
     }
 

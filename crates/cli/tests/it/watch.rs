@@ -230,6 +230,33 @@ fn connected_places_are_watched_by_looking_at_them_and_told_to_programs() {
 }
 
 #[test]
+fn what_is_read_when_a_watch_is_stopped_is_left_to_the_next_one() {
+    let sandbox = folder();
+    // A program that answers as a model once a file is there.
+    let script = "cat > asked; while ! test -e go; do sleep 0.1; done; echo '[]'";
+    sandbox.write("model.sh", script);
+    sandbox.run(&["sync", "traces"]);
+    let (go, asked) = (sandbox.path("go"), sandbox.path("asked"));
+    fs::write(&go, "").expect("written");
+    let mut watch = Watch::begin(&sandbox, &["--model", "command:sh model.sh", "traces"]);
+    watch.waits_for("the first sync", || !watch.out().is_empty());
+    fs::remove_file(&go).and_then(|()| fs::remove_file(&asked)).expect("removed");
+    append(&sandbox, "traces/aa11.jsonl", &line(OTHER_RULE));
+    watch.waits_for("a question", || asked.exists());
+    let job = sandbox.json(&["status"])["jobs"][0].clone();
+    assert_eq!((&job["state"], &job["pid"]), (&json!("running"), &json!(watch.child.id())));
+    assert!(sandbox.ok(&["status"]).contains("read by process"));
+    watch.signal("TERM");
+    fs::write(&go, "").expect("written");
+    assert_eq!(watch.ended().code(), Some(0));
+    assert_eq!(watch.out().lines().count(), 1, "{}", watch.out());
+    let job = sandbox.json(&["status"])["jobs"][0].clone();
+    assert_eq!((&job["state"], &job["attempt_count"]), (&json!("pending"), &json!(0)));
+    sandbox.ok(&["sync", "traces"]);
+    assert_eq!((memories(&sandbox), &sandbox.json(&["status"])["jobs"]), (2, &json!([])));
+}
+
+#[test]
 fn a_broken_file_is_tried_three_times_and_status_says_so() {
     let sandbox = folder();
     sandbox.write("traces/broken.db", b"SQLite format 3\0broken\x1b[31m");
