@@ -306,12 +306,13 @@ impl Run<'_> {
         })
     }
 
-    /// Whether all attempts to read a file failed, by this reader, and it has not changed since.
+    /// Whether all attempts to read a file failed, by this extractor or a later one, and it has not
+    /// changed since.
     fn is_given_up(&self, file: &Found) -> bool {
         let noted = self.registry.file(&file.name());
-        let version = (self.options.extractor_version(), RULES_VERSION);
+        let version = self.options.extractor_version();
         !self.options.force
-            && noted.is_some_and(|noted| (noted.extractor, noted.rules) == version)
+            && noted.is_some_and(|noted| noted.extractor >= version && noted.rules == RULES_VERSION)
             && self.jobs.job(file).is_some_and(|job| job.is_given_up(&file.job()))
     }
 

@@ -71,6 +71,7 @@ fn a_broken_file_is_tried_three_times_and_costs_nothing_then() {
     let newer = SyncOptions { extractor: newer, ..options() };
     assert_eq!(place.sync_with(&newer).failed.len(), 1, "another reader may know better");
     assert_eq!(place.sync_with(&newer).given_up, 1);
+    assert_eq!(place.sync().given_up, 1, "an older one knows no better");
 }
 
 #[test]
