@@ -84,8 +84,8 @@ pub struct SessionState {
 }
 
 impl TraceFile {
-    /// Whether nothing of it would be read better today. What a model was asked about is not read by
-    /// rules again.
+    /// Whether nothing of it would be read better today. What a model was asked about is not read
+    /// by rules again.
     pub(crate) fn is_current(&self, extractor: u32, rules: u32) -> bool {
         self.state != FileState::Failed && self.extractor >= extractor && self.rules == rules
     }
