@@ -427,7 +427,9 @@ fn content_of(file: &StoredNote) -> String {
     let title = file.note.front.text("title").unwrap_or_default();
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     let body = file.note.text().replace("\r\n", "\n");
-    match (title.is_empty(), body == title) {
+    // A full stop makes no other sentence of it.
+    let repeats = body.trim_end_matches('.') == title.trim_end_matches('.');
+    match (title.is_empty(), repeats) {
         (true, _) if body.is_empty() => "(empty)".to_string(),
         (true, _) => body,
         (false, true) => title,

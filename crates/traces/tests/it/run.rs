@@ -135,7 +135,7 @@ fn what_a_person_edited_counts_and_is_not_overwritten() {
     assert_eq!(report.counts["add"], 0, "{:#?}", report.report.kept);
     fs::write(
         root(&place).join("decisions/20260601-mine.md"),
-        "---\nid: mine\ntitle: We ship on Tuesdays\ntags: []\n---\nWe ship on Tuesdays\n",
+        "---\nid: mine\ntitle: We ship on Tuesdays\ntags: []\n---\nWe ship on Tuesdays.\n",
     )
     .expect("written");
     try_run(&place, &trace, "sync").expect("it runs");
