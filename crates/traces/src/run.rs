@@ -86,8 +86,8 @@ pub struct RunReport {
 /// Takes what a trace holds into the memory: in the capsule, and in its folder.
 ///
 /// # Errors
-/// [`Error::Contract`] for a trace or a mode that is none, before anything is made;
-/// [`Error::EmptyTrace`]; what the capsule or a folder reports.
+/// [`crate::Error::Contract`] for a trace or a mode that is none, before anything is made;
+/// [`crate::Error::EmptyTrace`]; what the capsule or a folder reports.
 pub fn run(
     location: &StoreLocation,
     trace_path: &Path,
