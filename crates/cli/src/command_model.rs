@@ -119,6 +119,7 @@ impl CommandModel {
             let from = said.len().saturating_sub(COMPLAINT_BYTES_MAX);
             let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(0);
             let said = kapsa_redact::redact(said[from..].trim()).text.into_owned();
+            let said = if said.is_empty() { "it says nothing" } else { said.as_str() };
             let message = format!("`{}` failed: {}", self.program, said.replace('\n', " "));
             return Err(ModelError::new(ModelErrorKind::Unavailable, message, None));
         }

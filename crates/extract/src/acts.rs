@@ -212,7 +212,7 @@ const QUOTED_WORDS_MIN: usize = 4;
 
 /// A sentence without the sentences that it quotes: they are not what it says itself.
 fn without_quotes(sentence: &str) -> String {
-    let sentence = sentence.replace(['\u{201c}', '\u{201d}'], "\"");
+    let sentence = double_quoted(&sentence.replace(['\u{201c}', '\u{201d}'], "\""));
     let mut parts = sentence.split('"');
     let mut out = parts.next().unwrap_or_default().to_owned();
     let rest: Vec<&str> = parts.collect();
@@ -224,6 +224,22 @@ fn without_quotes(sentence: &str) -> String {
             }
             _ => out.extend(pair.iter().flat_map(|part| ["\"", part])),
         }
+    }
+    out
+}
+
+/// A text whose single quotes around words are double ones; those within words stay.
+fn double_quoted(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let is_word =
+        |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphanumeric());
+    let mut is_open = false;
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in chars.iter().enumerate() {
+        let (before, after) = (is_word(at.checked_sub(1)), is_word(Some(at + 1)));
+        let is_quote = *c == '\'' && if is_open { !after } else { !before && after };
+        is_open ^= is_quote;
+        out.push(if is_quote { '"' } else { *c });
     }
     out
 }

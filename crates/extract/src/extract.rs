@@ -50,11 +50,13 @@ pub fn extract(session: &Session) -> Extraction {
         }
         if message.withholds() {
             // Alone it is about what was said before, else about what stands beside it.
-            if message.paragraphs.iter().all(|said| said.weights.len() <= 1) {
+            if !message.withholds_itself() {
                 drop_of(&mut candidates, before);
             }
             continue;
         }
+        // What is not to be kept is no context of anything either.
+        let before = before.filter(|before| !before.withholds());
         let mut found = of_message(message, before);
         let concession = conceded(message);
         let is_joined = concession.as_ref().is_some_and(|conceded| joined(&mut found, conceded));

@@ -9,6 +9,8 @@ use crate::acts::{Act, WEIGHT_MIN, Weighed, announces, folded, weigh, wonders};
 use crate::prose::{self, Paragraph};
 use crate::words::content;
 
+/// Words after a colon from which on they are what is not to be kept.
+const WITHHELD_WORDS_MIN: usize = 2;
 /// Shortest message that a program may have written, in bytes.
 const MACHINE_BYTES_MIN: usize = 600;
 
@@ -134,6 +136,23 @@ impl Message<'_> {
     /// Whether it asks that it, or what is before it, be left out of the memory.
     pub(crate) fn withholds(&self) -> bool {
         self.paragraphs.iter().flat_map(|said| &said.weights).any(|it| it.does(Act::Withholds))
+    }
+
+    /// Whether what it asks to leave out is in itself: "do not save this: …", or among others.
+    pub(crate) fn withholds_itself(&self) -> bool {
+        let said = self
+            .paragraphs
+            .iter()
+            .flat_map(|said| said.weights.iter().zip(&said.paragraph.sentences));
+        let mut sentences = 0;
+        let has_own = said
+            .inspect(|_| sentences += 1)
+            .filter(|(weighed, _)| weighed.does(Act::Withholds))
+            .any(|(_, sentence)| {
+                let own = sentence.split_once(':').map_or("", |(_, own)| own);
+                own.split_whitespace().count() >= WITHHELD_WORDS_MIN
+            });
+        has_own || sentences > 1
     }
 
     /// What of it was typed.

@@ -11,6 +11,9 @@ const SIDE_BYTES_MAX: usize = 8 * 1024;
 /// How a key begins that may go on in the next message, although a line ends between them.
 const KEY: &str = "-----BEGIN ";
 
+/// The rule of addresses of mail: what stands behind one that ends a message is the next word.
+const ADDRESS: &str = "email";
+
 /// What must not be kept of texts that follow each other, but is found in none of them alone: for
 /// each text its parts, ascending.
 #[must_use]
@@ -22,12 +25,27 @@ pub fn spans_across(texts: &[&str]) -> Vec<Vec<Span>> {
         }
         let side = Side::around(texts, border);
         for span in spans(&side.text) {
-            if span.range.start < side.border && side.border < span.range.end {
+            let goes_on = span.range.start < side.border && side.border < span.range.end;
+            if goes_on && span.rule != ADDRESS && !ends_with_word(&span, &side) {
                 side.share(&span, texts, &mut found);
             }
         }
     }
     found.into_iter().map(joined).collect()
+}
+
+/// Whether what is before the border is all of it, and what is behind is a word like any other.
+fn ends_with_word(span: &Span, side: &Side) -> bool {
+    let (before, after) = side.text.split_at(side.border);
+    let word = after.split(char::is_whitespace).next().unwrap_or_default();
+    let word = word.trim_end_matches(|c: char| c.is_ascii_punctuation());
+    let is_plain = word.chars().count() > 1
+        && word.chars().all(char::is_alphabetic)
+        && word.chars().skip(1).all(char::is_lowercase);
+    is_plain
+        && spans(before)
+            .iter()
+            .any(|alone| alone.rule == span.rule && alone.range.end == before.len())
 }
 
 /// Whether a word may go on from one text to the next, or a key does.

@@ -31,7 +31,7 @@ pub use json::redact_json;
 pub use secret::{may_have_secrets, secrets, secrets_described};
 
 /// The version of the rules: what was redacted by older ones may hold what newer ones find.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// What must not be kept, in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -137,6 +137,17 @@ fn a_token_in_two_messages_is_found() {
 }
 
 #[test]
+fn the_next_message_is_no_part_of_what_ends_the_one_before() {
+    let ends = format!("My token is {}", token());
+    for before in ["The maintainer is jo@acme-corp.io", "Ask jo@acme-corp.io.", &ends] {
+        for after in ["Never edit this by hand.", "always run make", "You, too"] {
+            let found = spans_across(&[before, after]);
+            assert_eq!(found[1], [], "{before} / {after}");
+        }
+    }
+}
+
+#[test]
 fn a_token_in_many_messages_is_found() {
     let token = token();
     let texts: Vec<&str> = (0..token.len()).map(|at| &token[at..=at]).collect();

@@ -5,10 +5,12 @@
 //! comparer of facts is asked about the titles. Where it is not sure, nothing is lost and nothing
 //! is changed: the candidate is kept as pending, and somebody decides.
 
+use std::borrow::Cow;
+
 use kapsa_agents::{Comparison, Fact, Preset, Verdict};
 
 use crate::known::{Known, Offer, speaker_name, standing_of};
-use crate::overlap::{Overlap, Words};
+use crate::overlap::{Overlap, Words, affirmed};
 
 /// From where on a text is taken for another one's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +109,17 @@ impl Decision {
         Decision {
             other: Some(other.to_string()),
             ..Decision::new(Action::NoOp, None, 1.0, "this session said it before")
+        }
+    }
+}
+
+impl Decision {
+    /// That somebody has forgotten what this session brought.
+    pub(crate) fn forgotten(id: &str) -> Decision {
+        Decision {
+            reason: "it was forgotten since this session brought it".to_string(),
+            score: 0.0,
+            ..Decision::told_before(id)
         }
     }
 }
@@ -283,9 +296,19 @@ fn compare(offer: &Offer, known: &Known) -> Comparison {
         ..Fact::new(id, title, at)
     };
     // A title alone; the reasons below it are not what is stated.
-    let old = about(&known.fact.id, &known.title, known.said_at());
-    let new = about(&offer.id, &offer.title, offer.at.max(known.said_at()));
+    let (old, new) = (told(&known.title), told(&offer.title));
+    let old = about(&known.fact.id, &old, known.said_at());
+    let new = about(&offer.id, &new, offer.at.max(known.said_at()));
     Preset::Near.compare(&new, &[old])
+}
+
+/// A title that denies twice as what it says.
+fn told(title: &str) -> String {
+    let lower = title.to_lowercase();
+    match affirmed(lower.trim_end_matches(['.', '!'])) {
+        Cow::Owned(affirmed) => affirmed,
+        Cow::Borrowed(_) => title.to_string(),
+    }
 }
 
 /// Stands for the repository, which is the same for both.

@@ -5,6 +5,7 @@
 //! the share that both have. Containment (the share of the shorter one's words) was not taken: a
 //! short rule is contained in every long text about the same tool, and would be lost in it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use kapsa_memory::query::fold_case;
@@ -63,6 +64,7 @@ impl Words {
         let mut is_negated = false;
         for sentence in folded.split(['.', ';', ':', ',', '\n', '!', '?', '(', ')']) {
             is_negated &= sentence.trim().is_empty();
+            let sentence = affirmed(sentence);
             for word in sentence.split(|c: char| !c.is_alphanumeric()) {
                 if NEGATING.contains(&word) {
                     is_negated = true;
@@ -108,6 +110,20 @@ impl Words {
             a.all.difference(&b.all).any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
         };
         lacks(self, other) && lacks(other, self)
+    }
+}
+
+/// How a sentence may begin that denies.
+const DENYING: [&str; 4] = ["do not ", "don't ", "dont ", "never "];
+
+/// What a sentence of lower case says that denies twice: "never A without B" is "B before A".
+pub(crate) fn affirmed(sentence: &str) -> Cow<'_, str> {
+    let start = sentence.trim_start();
+    let start = start.strip_prefix("please ").unwrap_or(start);
+    let denied = DENYING.iter().find_map(|denying| start.strip_prefix(denying));
+    match denied.and_then(|rest| rest.split_once(" without ")) {
+        Some((act, condition)) => Cow::Owned(format!("{} before {act}", condition.trim_end())),
+        None => Cow::Borrowed(sentence),
     }
 }
 
@@ -165,10 +181,13 @@ mod tests {
             ("You can push to main", "You can't push to main"),
             ("Tests need the database", "Tests don't need the database anymore"),
             ("The cache is shared", "The cache isn't shared"),
+            ("Ask before adding packages", "Add packages without asking"),
         ] {
             assert!(overlap(a, b).differs, "{a} / {b}");
         }
         assert!(!overlap("Never push to main", "Never push to the main branch").differs);
+        let twice = overlap("Ask before adding packages", "Don't add packages without asking");
+        assert_eq!(twice, Overlap { score: 1.0, differs: false });
         assert!(!overlap("Wait 30 seconds", "Wait 30 seconds, at most 3 times").differs);
     }
 

@@ -160,7 +160,11 @@ impl Registry {
         if !exact.is_empty() || id.is_empty() {
             return exact;
         }
-        all().filter(|(_, session)| session.id.starts_with(id)).collect()
+        let begins: Vec<_> = all().filter(|(_, session)| session.id.starts_with(id)).collect();
+        // A session comes before those that it started.
+        let first: Vec<_> =
+            begins.iter().filter(|(_, session)| !session.id.contains('/')).copied().collect();
+        if first.is_empty() { begins } else { first }
     }
 
     /// Every original that some session has.

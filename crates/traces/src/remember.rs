@@ -122,6 +122,11 @@ impl Memories {
         Ok(true)
     }
 
+    /// Whether there is a memory of this name, whether it holds or not.
+    pub(crate) fn knows(&self, id: &str) -> Result<bool> {
+        Ok(self.memory.store().get(id)?.is_some())
+    }
+
     fn is_awaited(&self, offer: &Offer) -> bool {
         let uri = kapsa_memory::owned::fact_uri_of(&offer.id);
         uri.is_some_and(|uri| self.awaiting.contains(&(uri.to_string(), offer.content())))

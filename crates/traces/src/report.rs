@@ -39,6 +39,14 @@ pub struct KeptDecision {
     pub held: bool,
 }
 
+impl KeptDecision {
+    /// Whether the candidate of this id became a fact of its own.
+    pub(crate) fn made(&self, id: &str) -> bool {
+        let is_kept = matches!(self.action.as_str(), "add" | "supersede" | "precede");
+        self.id == id && !self.held && (is_kept || self.pending)
+    }
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_false(value: &bool) -> bool {
     !value

@@ -13,7 +13,7 @@ use kapsa_memory::{Micros, NewRecord, Provenance, Trust};
 use kapsa_redact::RULES_VERSION;
 
 use crate::claims::{Claims, Jobs};
-use crate::decide::Thresholds;
+use crate::decide::{Action, Decision, Thresholds};
 use crate::error::Result;
 use crate::files::{Found, found};
 use crate::known::{Offer, Origin};
@@ -588,12 +588,16 @@ impl Run<'_> {
                 }
                 let outcome = match before.get(&offer.id) {
                     // What was rejected once is not brought again.
-                    Some(decided) if decided.held => decided_again(decided),
+                    Some(decided) if decided.held => Outcome { is_held: true, ..told(decided) },
+                    // Nor what was forgotten since.
+                    Some(decided) if decided.made(&offer.id) && !memories.knows(&offer.id)? => {
+                        Outcome { decision: Decision::forgotten(&offer.id), ..told(decided) }
+                    }
                     _ => memories.remember(&offer)?,
                 };
                 let decision = kept_decision(&outcome);
                 let is_new = outcome.decision.confirms
-                    || outcome.decision.action != crate::Action::NoOp
+                    || outcome.decision.action != Action::NoOp
                     || outcome.decision.proposed.is_some();
                 decisions.push(match before.get(&offer.id) {
                     // It was decided when it came; a file that is read again decides nothing.
@@ -633,12 +637,8 @@ impl Run<'_> {
     }
 }
 
-fn decided_again(decided: &KeptDecision) -> Outcome {
-    Outcome {
-        decision: crate::Decision::told_before(&decided.id),
-        id: decided.id.clone(),
-        is_held: true,
-    }
+fn told(decided: &KeptDecision) -> Outcome {
+    Outcome { decision: Decision::told_before(&decided.id), id: decided.id.clone(), is_held: false }
 }
 
 fn kept_decision(outcome: &Outcome) -> KeptDecision {

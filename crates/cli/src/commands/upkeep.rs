@@ -1,6 +1,6 @@
 //! `connect` and `maintain`: where session traces are found, and upkeep of what they brought.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use kapsa_traces::{AgentPlace, CONNECTED_MAX, MaintainOptions, Surroundings, Upkept, places};
 
@@ -30,7 +30,8 @@ pub(crate) fn connect(app: &mut App, args: &ConnectArgs) -> Result<()> {
         let message = format!("{} does not exist", missing.display());
         return Err(CliError::user("not_found", message));
     }
-    let found = if args.forget.is_empty() { places(&surroundings()) } else { Vec::new() };
+    let is_search = args.forget.is_empty() && args.paths.is_empty();
+    let found = if is_search { places(&surroundings()) } else { Vec::new() };
     let mut all: Vec<PathBuf> =
         before.iter().filter(|path| !forgotten.contains(path)).cloned().collect();
     for path in found.iter().map(|place| &place.path).chain(&given) {
@@ -106,8 +107,13 @@ fn surroundings() -> Surroundings {
 
 fn absolute_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let absolute = |path: &PathBuf| {
-        std::path::absolute(path)
-            .map_err(|error| CliError::io(&format!("find {}", path.display()), &error))
+        let goes_up = path.components().any(|part| part == Component::ParentDir);
+        // One folder has one name; what is gone is known by what it was called.
+        match path.canonicalize() {
+            Ok(path) if goes_up => Ok(path),
+            _ => std::path::absolute(path),
+        }
+        .map_err(|error| CliError::io(&format!("find {}", path.display()), &error))
     };
     paths.iter().map(absolute).collect()
 }

@@ -233,6 +233,14 @@ fn what_somebody_asks_not_to_save_is_dropped_and_makes_no_rule() {
     assert_eq!(before.titles(), [] as [&str; 0]);
     let details = "I renamed a variable. Do not turn such details into durable context.";
     assert_eq!(kept_of(details), [] as [&str; 0]);
+    let own = Script::new()
+        .user("Remember that the blog is built with Hugo.")
+        .assistant("Noted.")
+        .user("Do not save this: my salary is 100k.")
+        .assistant("Okay.")
+        .user("We must never deploy on fridays, remember that.");
+    assert_eq!(own.titles().len(), 2, "{:?}", own.titles());
+    assert!(own.kept().iter().all(|one| !one.body.contains("salary")), "{:#?}", own.kept());
     let of_machines = "Never keep all rows in memory.";
     assert_eq!(kept_of(of_machines), [of_machines]);
 }

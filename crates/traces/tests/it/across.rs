@@ -24,6 +24,17 @@ fn a_decision_that_a_later_session_reverses_is_superseded_with_both_sessions_nam
 }
 
 #[test]
+fn a_rule_in_three_wordings_is_one_memory_of_three_sessions() {
+    let place = Place::new();
+    place.session("a", 1, &["preference: Please ask me before you add a dependency"]);
+    place.session("b", 2, &["preference: Ask before adding new dependencies"]);
+    place.session("c", 3, &["constraint: Don't add dependencies without asking me first"]);
+    let report = place.sync();
+    let sessions: Vec<u64> = place.facts().iter().map(|fact| fact.evidence_count).collect();
+    assert_eq!(sessions, [3], "{:#?}", report.kept);
+}
+
+#[test]
 fn a_ban_that_shares_the_subject_alone_takes_nothing_back() {
     let place = Place::new();
     place.session(

@@ -3,7 +3,8 @@
 use kapsa_agents::{Fact, WorkspaceMemory};
 use kapsa_memory::access::Classification;
 use kapsa_memory::request::FindRequest;
-use kapsa_memory::{Admission, ReviewRule, ReviewScope, Trust, WriteOptions, Writer, review};
+use kapsa_memory::{Admission, ReviewRule, ReviewScope, Trust, Uri, WriteOptions, Writer, review};
+use kapsa_traces::SyncOptions;
 
 use crate::support::{NOW, Place, actions, now, options};
 
@@ -201,6 +202,27 @@ fn secrets_are_not_stored() {
         .expect("it is kept");
     let text = serde_json::Value::Object(original).to_string();
     assert!(text.contains("[REDACTED:") && !text.contains(secret), "{text}");
+}
+
+#[test]
+fn what_somebody_forgot_does_not_come_back_while_its_session_goes_on() {
+    let place = Place::new();
+    let rule = "constraint: Never use sudo on the build host";
+    place.session("a", 1, &[rule]);
+    place.sync();
+    let id = place.fact("Never use sudo").id;
+    let fact = Uri::parse(&format!("fact/{id}")).expect("a name");
+    let mut writer = Writer::open(&place.capsule(), WriteOptions::new(now)).expect("it opens");
+    writer.forget(&fact).expect("it is there");
+    drop(writer);
+    place.session("a", 1, &[rule, "assistant: fine"]);
+    for force in [false, true] {
+        let report = place.sync_with(&SyncOptions { force, ..options() });
+        assert_eq!((report.sessions, place.facts().len()), (1, 0), "{:#?}", report.kept);
+    }
+    place.session("b", 2, &[rule]);
+    place.sync();
+    assert_eq!(place.live().len(), 1, "another session says it");
 }
 
 #[test]
