@@ -161,7 +161,7 @@ Examples:
   kapsa connect ~/exports/chats.json --forget ~/.codex/sessions
 
 Looks for the folders of Claude Code, Codex, Gemini CLI, OpenCode, Cursor, Copilot, pi, SpecStory \
-and aider. kapsa sync without a path reads what is connected.";
+and aider, unless a path is named. kapsa sync without a path reads what is connected.";
 
 pub(crate) const MAINTAIN: &str = "\
 Examples:

@@ -35,6 +35,7 @@ pub mod queue;
 mod registry;
 mod remember;
 mod report;
+mod repositories;
 mod run;
 mod sync;
 mod view;

@@ -15,7 +15,8 @@ use kapsa_redact::redact;
 
 use crate::error::{Error, Result};
 use crate::known::{Offer, Origin};
-use crate::sync::{Extractor, is_own, repository_of, source_of};
+use crate::repositories::Repositories;
+use crate::sync::{Extractor, is_own, source_of};
 use crate::view::stamp;
 
 /// What a trace holds for later sessions, as the extraction pipeline puts it out.
@@ -83,7 +84,7 @@ pub fn summarise_trace(
     let held = read(trace, extractor, now)?;
     let at = stamp(now)?;
     let own_id = RunFolder::id_of(RunMode::Sync, &at, chance);
-    let repository = metadata.repo_name.clone().unwrap_or_else(|| held.repository());
+    let repository = metadata.repo_name.clone().unwrap_or_else(|| held.repository.clone());
     let origin = SummaryOrigin {
         trace_path: trace,
         run_id: metadata.run_id.as_deref().unwrap_or(&own_id),
@@ -109,6 +110,8 @@ pub fn check_session_file(trace: &Path) -> Result<()> {
 #[derive(Default)]
 pub(crate) struct Held {
     sessions: Vec<Session>,
+    /// The repository of the first one.
+    pub(crate) repository: String,
     pub(crate) offers: Vec<(Candidate, Offer)>,
     /// What each session was found to hold, by its id, what it takes back included.
     pub(crate) found: BTreeMap<String, Vec<Candidate>>,
@@ -124,8 +127,13 @@ pub(crate) struct SummaryOrigin<'a> {
 }
 
 /// Reads a trace whole.
-pub(crate) fn held_by(trace: &Path, extractor: &Extractor<'_>, now: Micros) -> Result<Held> {
-    Ok(gathered(trace, extractor, now)?.0)
+pub(crate) fn held_by(
+    trace: &Path,
+    extractor: &Extractor<'_>,
+    repositories: &Repositories,
+    now: Micros,
+) -> Result<Held> {
+    Ok(gathered(trace, extractor, repositories, now)?.0)
 }
 
 /// Reads a trace whole; what is empty holds nothing, and what is none is named.
@@ -134,21 +142,29 @@ fn read(trace: &Path, extractor: &Extractor<'_>, now: Micros) -> Result<Held> {
     if is_blank(trace)? {
         return Ok(Held::default());
     }
-    match gathered(trace, extractor, now)? {
+    match gathered(trace, extractor, &Repositories::default(), now)? {
         (_, false) => Err(Error::NoTrace { path: trace.to_path_buf() }),
         (held, true) => Ok(held),
     }
 }
 
 /// What a trace holds, and whether its format is known.
-fn gathered(trace: &Path, extractor: &Extractor<'_>, now: Micros) -> Result<(Held, bool)> {
+fn gathered(
+    trace: &Path,
+    extractor: &Extractor<'_>,
+    repositories: &Repositories,
+    now: Micros,
+) -> Result<(Held, bool)> {
     let mut held = Held::default();
     let path = trace.to_string_lossy().into_owned();
     let reading = kapsa_ingest::sessions(trace, &mut |session| {
         if is_own(&session) {
             return ControlFlow::Continue(());
         }
-        let (source, repository) = (source_of(&session), repository_of(&session));
+        let (source, repository) = (source_of(&session), repositories.name(&session));
+        if held.sessions.is_empty() {
+            held.repository.clone_from(&repository);
+        }
         let origin = Origin {
             source: &source,
             repository: &repository,
@@ -195,11 +211,6 @@ pub(crate) fn body_of(candidate: &Candidate) -> String {
 }
 
 impl Held {
-    /// The repository of the first session.
-    pub(crate) fn repository(&self) -> String {
-        self.sessions.first().map(repository_of).unwrap_or_default()
-    }
-
     /// The session that tells what a trace was about: the longest one that no agent started.
     fn told_by(&self) -> Option<&Session> {
         self.sessions.iter().max_by_key(|session| (session.parent.is_none(), session.turns.len()))

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::original::Original;
 use crate::report::KeptDecision;
+use crate::repositories::Repositories;
 
 /// Decisions that are noted of one session: the first ones.
 const DECISIONS_MAX: usize = 200;
@@ -81,6 +82,12 @@ pub struct SessionState {
     /// What became of what it offered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<KeptDecision>,
+    /// Where it worked, if it names the repository.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+    /// The repository that it names.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub repository: String,
 }
 
 impl TraceFile {
@@ -165,6 +172,11 @@ impl Registry {
         let first: Vec<_> =
             begins.iter().filter(|(_, session)| !session.id.contains('/')).copied().collect();
         if first.is_empty() { begins } else { first }
+    }
+
+    /// The repositories that sessions named.
+    pub(crate) fn repositories(&self) -> Repositories {
+        Repositories::of(self.files.values().flat_map(|file| &file.sessions))
     }
 
     /// Every original that some session has.

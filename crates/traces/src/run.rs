@@ -17,6 +17,7 @@ use crate::decide::Action;
 use crate::error::Result;
 use crate::known::Offer;
 use crate::pipelines::{Held, SummaryOrigin, body_of, held_by};
+use crate::registry::Registry;
 use crate::remember::Memories;
 use crate::report::{Kept, Report};
 use crate::sync::{Extractor, SyncOptions, sync};
@@ -154,7 +155,7 @@ impl Running<'_> {
         let folder = MemoryFolder::at(&self.memory_root);
         self.step(Todo::ValidateInputs, |_| Ok(folder.create()?))?;
         let held = self.step(Todo::Extract, Running::extract)?;
-        let repository = held.repository();
+        let repository = held.repository.clone();
         self.step(Todo::Summarise, |run| run.summarise(&held, &folder, &repository))?;
         // What people changed in the folder counts before anything is compared with it.
         let before = self.agree(&repository)?;
@@ -192,7 +193,12 @@ impl Running<'_> {
     /// `extract.json`: the candidates of the trace.
     fn extract(&mut self) -> Result<Held> {
         let sync = &self.options.sync;
-        let mut held = held_by(self.trace_path, &sync.extractor, sync.clock.now())?;
+        let mut held = held_by(
+            self.trace_path,
+            &sync.extractor,
+            &Registry::load(self.location)?.repositories(),
+            sync.clock.now(),
+        )?;
         self.found = std::mem::take(&mut held.found);
         let candidates = held.offers.iter().map(|(one, offer)| extracted(one, offer));
         self.folder.write(Artifact::Extract, &Value::Array(candidates.collect()))?;

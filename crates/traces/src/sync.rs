@@ -22,6 +22,7 @@ use crate::queue::{JOB_ERROR_CHARS_MAX, JobFile};
 use crate::registry::{FileState, Registry, SessionState, TraceFile};
 use crate::remember::{Memories, Outcome};
 use crate::report::{FailedFile, Kept, KeptDecision, Report, Step};
+use crate::repositories::{Repositories, folder_of, named, named_by};
 
 /// Bytes of originals that are written in one commit.
 const BATCH_BYTES: usize = 4 << 20;
@@ -133,7 +134,9 @@ struct Waiting {
     started: Micros,
     id: String,
     source: String,
-    repository: String,
+    /// The repository that it names itself.
+    repository: Option<String>,
+    folder: String,
     candidates: Vec<Candidate>,
 }
 
@@ -209,6 +212,8 @@ struct Run<'a> {
     registry: Registry,
     /// The queue as it was when it was looked at last.
     jobs: Jobs,
+    /// What folders are of.
+    repositories: Repositories,
     /// Hashes of the originals that are kept.
     originals: BTreeSet<String>,
     report: Report,
@@ -235,6 +240,7 @@ impl<'a> Run<'a> {
         let jobs = Jobs::load(&location)?;
         Ok(Run {
             originals: registry.originals(),
+            repositories: registry.repositories(),
             location,
             options,
             registry,
@@ -403,6 +409,8 @@ impl Run<'_> {
         self.report.sessions += 1;
         let original = Original::of(session);
         let source = source_of(session);
+        self.repositories.learn(session);
+        let (folder, repository) = named(session);
         if !candidates.is_empty() {
             reading.waiting += 1;
             self.waiting.push(Waiting {
@@ -411,7 +419,8 @@ impl Run<'_> {
                 started: session.started.unwrap_or(file.changed),
                 id: session.id.clone(),
                 source,
-                repository: repository_of(session),
+                repository: named_by(session),
+                folder: folder_of(session),
                 candidates,
             });
         }
@@ -422,6 +431,8 @@ impl Run<'_> {
             started: session.started,
             turns: session.turns.len() as u64,
             decisions: Vec::new(),
+            folder,
+            repository,
         });
         self.keep(original)?;
         Ok(ControlFlow::Continue(()))
@@ -571,9 +582,13 @@ impl Run<'_> {
     fn remember(&mut self, memories: &Memories, session: &Waiting) -> Result<Vec<KeptDecision>> {
         let path = self.read[session.file].noted.path.clone();
         let before = self.decided_before(&path, &session.id);
+        let repository = session
+            .repository
+            .clone()
+            .unwrap_or_else(|| self.repositories.name_of_folder(&session.folder));
         let origin = Origin {
             source: &session.source,
-            repository: &session.repository,
+            repository: &repository,
             path: &path,
             at: session.started,
         };
@@ -683,22 +698,4 @@ pub fn is_own(session: &Session) -> bool {
 /// The session whose words these are: of a sub-agent, the one that started it.
 pub(crate) fn source_of(session: &Session) -> String {
     format!("{}/{}", session.agent.name(), session.parent.as_ref().unwrap_or(&session.id))
-}
-
-/// The repository in short: `owner/name` of an address, or the name of the folder.
-pub(crate) fn repository_of(session: &Session) -> String {
-    if let Some(repo) = &session.repo {
-        let path = repo.trim_end_matches('/').trim_end_matches(".git");
-        let path = path.split_once("://").map_or(path, |(_, rest)| rest);
-        let parts: Vec<&str> = path.split(['/', ':']).filter(|part| !part.is_empty()).collect();
-        if let [.., owner, name] = parts.as_slice() {
-            return format!("{owner}/{name}");
-        }
-        if let [name] = parts.as_slice() {
-            return (*name).to_string();
-        }
-    }
-    let folder = session.cwd.as_deref().unwrap_or_default();
-    let last = folder.split(['/', '\\']).rfind(|part| !part.is_empty());
-    last.unwrap_or_default().to_string()
 }

@@ -166,7 +166,7 @@ pub(crate) struct SummariseArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArgs {
-    /// Files and folders of session traces besides those that are found
+    /// Connect these files and folders, and look for no others
     #[arg(value_name = "TRACE|FOLDER")]
     pub(crate) paths: Vec<PathBuf>,
     /// Read this file or folder no more

@@ -38,13 +38,16 @@ fn what_is_connected_is_synced_without_being_named() {
     sandbox.fails(&["--capsule", &capsule, "sync", "--odd"], 2, "usage");
     sandbox.fails(&["find", "--odd", "sync"], 1, "usage");
     let connected = at_home(&sandbox, &["connect", "exports"]);
-    assert_eq!(paths(&connected).len(), 2);
+    let exports = sandbox.path("exports").display().to_string();
+    assert_eq!(paths(&connected), std::slice::from_ref(&exports), "what is named alone");
+    let found = at_home(&sandbox, &["connect"]);
+    assert_eq!(paths(&found).len(), 2);
     let synced = sandbox.json(&["sync"]);
     assert_eq!(synced["sessions"]["read_count"], json!(2), "{synced}");
     let again = at_home(&sandbox, &["connect"]);
     assert_eq!(again["connected"][0]["is_new"], json!(false));
     let left = at_home(&sandbox, &["connect", "--forget", &claude]);
-    assert_eq!(paths(&left), [sandbox.path("exports").display().to_string()]);
+    assert_eq!(paths(&left), [exports]);
     sandbox.fails(&["connect", "--forget", "nowhere"], 1, "not_connected");
     sandbox.fails(&["connect", "nowhere"], 1, "not_found");
 }

@@ -2,6 +2,7 @@
 
 use kapsa_agents::Fact;
 use kapsa_traces::SyncOptions;
+use serde_json::json;
 
 use crate::support::{Place, actions, options};
 
@@ -32,6 +33,36 @@ fn a_rule_in_three_wordings_is_one_memory_of_three_sessions() {
     let report = place.sync();
     let sessions: Vec<u64> = place.facts().iter().map(|fact| fact.evidence_count).collect();
     assert_eq!(sessions, [3], "{:#?}", report.kept);
+}
+
+/// Codex names the address of the repository, Claude Code the folder alone.
+#[test]
+fn a_folder_is_the_repository_that_any_of_its_sessions_names() {
+    let place = Place::new();
+    place.session_in("shop", "a", 1, &["constraint: Never log addresses of customers"]);
+    let of_codex = |payload: serde_json::Value, kind: &str| {
+        format!(
+            "{}\n",
+            json!({"timestamp": "2026-06-02T10:00:00Z", "type": kind, "payload": payload})
+        )
+    };
+    let git = json!({"repository_url": "git@host.example:acme/shop.git"});
+    let head = json!({"id": "b", "cwd": "/src/shop", "git": git});
+    let said =
+        json!([{"type": "input_text", "text": "constraint: Never log addresses of customers"}]);
+    let text = json!({"type": "message", "role": "user", "content": said});
+    let trace = of_codex(head, "session_meta") + &of_codex(text, "response_item");
+    std::fs::write(place.traces().join("rollout-b.jsonl"), trace).expect("written");
+    place.sync();
+    let known = |place: &Place| {
+        let facts = place.facts().into_iter();
+        facts.map(|fact| (fact.entity, fact.evidence_count)).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&place), [("acme/shop".to_string(), 2)]);
+    // A later session of the folder, or below it, is told so by what is noted.
+    place.session_in("shop/web", "c", 3, &["constraint: Never log addresses of customers"]);
+    place.sync();
+    assert_eq!(known(&place), [("acme/shop".to_string(), 3)]);
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! What a session is about: its repository, by the address that it names or by its folder. Agents
+//! that name no address are told it by those that do, where both worked in one folder. Looks at no
+//! folder itself.
+
+use std::collections::BTreeMap;
+
+use kapsa_ingest::Session;
+
+use crate::registry::SessionState;
+
+/// The repositories of folders, as sessions named them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repositories {
+    folders: BTreeMap<String, String>,
+}
+
+impl Repositories {
+    /// Those that sessions named before.
+    pub(crate) fn of<'s>(sessions: impl Iterator<Item = &'s SessionState>) -> Repositories {
+        let named = sessions.filter(|session| !session.repository.is_empty());
+        let folders = named.map(|session| (session.folder.clone(), session.repository.clone()));
+        Repositories { folders: folders.collect() }
+    }
+
+    /// Learns what a session names.
+    pub(crate) fn learn(&mut self, session: &Session) {
+        let (folder, repository) = named(session);
+        if !repository.is_empty() {
+            self.folders.insert(folder, repository);
+        }
+    }
+
+    /// The repository in short: `owner/name` of an address, or the name of the folder.
+    pub(crate) fn name(&self, session: &Session) -> String {
+        let folder = folder_of(session);
+        named_by(session).unwrap_or_else(|| self.name_of_folder(&folder))
+    }
+
+    /// The repository of a folder, or of the nearest one above it that is known.
+    pub(crate) fn name_of_folder(&self, folder: &str) -> String {
+        let is_within = |above: &&String| {
+            folder.strip_prefix(above.as_str()).is_some_and(|below| below.starts_with('/'))
+        };
+        let known = self.folders.get(folder).or_else(|| {
+            let above = self.folders.keys().filter(is_within).max_by_key(|above| above.len());
+            above.and_then(|above| self.folders.get(above))
+        });
+        known.cloned().unwrap_or_else(|| {
+            let last = folder.split(['/', '\\']).rfind(|part| !part.is_empty());
+            last.unwrap_or_default().to_string()
+        })
+    }
+}
+
+/// The folder of a session and the repository that it names; both empty where it names none.
+pub(crate) fn named(session: &Session) -> (String, String) {
+    let folder = folder_of(session);
+    match named_by(session) {
+        Some(repository) if !folder.is_empty() => (folder, repository),
+        _ => (String::new(), String::new()),
+    }
+}
+
+pub(crate) fn folder_of(session: &Session) -> String {
+    session.cwd.as_deref().unwrap_or_default().trim_end_matches('/').to_string()
+}
+
+/// What the address of a repository says in short.
+pub(crate) fn named_by(session: &Session) -> Option<String> {
+    let repo = session.repo.as_ref()?;
+    let path = repo.trim_end_matches('/').trim_end_matches(".git");
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    let parts: Vec<&str> = path.split(['/', ':']).filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        [.., owner, name] => Some(format!("{owner}/{name}")),
+        [name] => Some((*name).to_string()),
+        [] => None,
+    }
+}
