@@ -17,6 +17,7 @@ mod candidate;
 mod concessions;
 mod context;
 mod extract;
+mod legible;
 mod patterns;
 mod people;
 mod prose;
@@ -32,6 +33,7 @@ pub use candidate::{
     BODY_CHARS_MAX, Candidate, Extraction, SUMMARY_WORDS_MAX, Summary, TITLE_CHARS_MAX,
 };
 pub use extract::{CANDIDATES_MAX, extract};
+pub use legible::legible;
 pub use people::{Explained, explain};
 pub use summary::summarise;
 pub use tools::LESSONS_MAX;

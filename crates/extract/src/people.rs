@@ -83,8 +83,6 @@ pub(crate) fn messages(session: &Session) -> Vec<Message<'_>> {
         match (turn.speaker, turn.kind) {
             (Speaker::User, TurnKind::Text) => {
                 let paragraphs = prose::paragraphs(&turn.text).into_iter().map(Said::new).collect();
-                messages
-                    .retain(|other: &Message<'_>| folded(&other.turn.text) != folded(&turn.text));
                 let before = std::mem::take(&mut before);
                 messages.push(Message { turn, paragraphs, before, replies: Vec::new(), asked });
                 asked = None;

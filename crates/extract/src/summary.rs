@@ -8,6 +8,7 @@ use kapsa_redact::redact;
 
 use crate::candidate::{SUMMARY_WORDS_MAX, Summary, TITLE_CHARS_MAX};
 use crate::extract::cut;
+use crate::legible::legible;
 use crate::people::{Message, messages};
 use crate::prose::paragraphs;
 use crate::runs::{Work, work};
@@ -43,9 +44,9 @@ pub fn summarise(session: &Session) -> Summary {
         text.push_str(&format!("\nEnded with:\n{end}\n"));
     }
     Summary {
-        title: cut(&redact(first).text, TITLE_CHARS_MAX),
-        description: redact(&description(session, &requests, &work)).text.into_owned(),
-        text: words_max(&redact(&text).text, SUMMARY_WORDS_MAX),
+        title: cut(&legible(&redact(first).text), TITLE_CHARS_MAX),
+        description: legible(&redact(&description(session, &requests, &work)).text).into_owned(),
+        text: words_max(&legible(&redact(&text).text), SUMMARY_WORDS_MAX),
     }
 }
 

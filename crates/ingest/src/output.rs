@@ -1,8 +1,11 @@
 //! Where readers put their sessions and what they skip, and what was seen before. Knows nothing of
 //! formats.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+
+use kapsa_redact::redact;
 
 use crate::detect::Format;
 use crate::limits::{SEEN_MAX, SESSIONS_MAX};
@@ -64,6 +67,29 @@ impl Seen {
     }
 }
 
+/// Shortest name that is looked at, in bytes: no secret is shorter.
+const NAME_BYTES_MIN: usize = 16;
+
+/// A name without what must not be kept: names are stored where texts are redacted.
+fn named(name: &str) -> Cow<'_, str> {
+    if name.len() < NAME_BYTES_MIN { Cow::Borrowed(name) } else { redact(name).text }
+}
+
+/// Takes what must not be kept out of the names in a session.
+fn rename(session: &mut Session) {
+    let own = [&mut session.cwd, &mut session.repo, &mut session.branch, &mut session.parent];
+    let own = own.into_iter().flatten().chain([&mut session.id]);
+    let of_calls = session.turns.iter_mut().flat_map(|turn| {
+        let call = turn.call.as_mut().map(|call| [&mut call.id, &mut call.name]);
+        call.into_iter().flatten().chain(turn.result.as_mut().map(|result| &mut result.call))
+    });
+    for name in own.chain(of_calls) {
+        if let Cow::Owned(redacted) = named(name) {
+            *name = redacted;
+        }
+    }
+}
+
 /// What a reader of a format writes to.
 pub(crate) struct Output<'a> {
     pub(crate) reading: Reading,
@@ -82,7 +108,7 @@ impl<'a> Output<'a> {
     }
 
     pub(crate) fn skip(&mut self, reason: Reason, kind: &str) {
-        self.pending.count(reason, kind);
+        self.pending.count(reason, &named(kind));
     }
 
     /// Hands out a session that holds something.
@@ -94,6 +120,7 @@ impl<'a> Output<'a> {
             self.skip(Reason::OverLimit, "session");
             return;
         }
+        rename(&mut session);
         self.reading.sessions += 1;
         self.reading.skipped.merge(&self.pending);
         session.skipped = std::mem::take(&mut self.pending);

@@ -2,42 +2,39 @@
 //! Knows nothing of formats.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::limits::RESULT_CHARS_MAX;
-
-/// Bytes that are read at the start and at the end: a character has at most four.
-const END_BYTES: u64 = RESULT_CHARS_MAX as u64 * 4;
+/// Bytes of an output that are read.
+const OUTPUT_BYTES_MAX: u64 = 4 << 20;
 
 /// The folder that may hold outputs of the session in `file`, if there is one.
 pub(crate) fn folder(file: &Path) -> Option<PathBuf> {
-    let folder = file.with_extension("").join("tool-results");
-    folder.canonicalize().ok() // Most sessions have none.
+    let beside = file.with_extension("");
+    let folder = beside.join("tool-results");
+    // A link would make another folder the one that may be read.
+    let is_real = |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir());
+    if !is_real(&beside) || !is_real(&folder) {
+        return None;
+    }
+    folder.canonicalize().ok() // It was there a moment ago.
 }
 
-/// Head and tail of an output, if its file really lies in `folder`.
+/// An output, if its file really lies in `folder`.
 pub(crate) fn read(folder: &Path, path: &str) -> Option<String> {
     // What a link leads to counts; a file that is gone is as good as one that is elsewhere.
     let path = folder.join(path).canonicalize().ok()?;
     if !path.starts_with(folder) || !path.is_file() {
         return None;
     }
-    ends(&path).ok() // The trace still holds the start of it.
+    start(&path).ok() // The trace still holds the start of it.
 }
 
-fn ends(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
+/// What an output begins with. It is shortened later, when what must not be kept is gone: a tail that
+/// is read alone may be that of a key.
+fn start(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    if length <= 2 * END_BYTES {
-        file.take(2 * END_BYTES).read_to_end(&mut bytes)?;
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
-    }
-    file.by_ref().take(END_BYTES).read_to_end(&mut bytes)?;
-    bytes.extend_from_slice(b"\n");
-    file.seek(SeekFrom::Start(length - END_BYTES))?;
-    file.take(END_BYTES).read_to_end(&mut bytes)?;
+    File::open(path)?.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -61,6 +58,11 @@ mod tests {
         }
         #[cfg(unix)]
         {
+            let elsewhere = root.path().join("t");
+            std::fs::create_dir(&elsewhere).expect("a folder");
+            std::os::unix::fs::symlink(root.path(), elsewhere.join("tool-results"))
+                .expect("a link");
+            assert_eq!(super::folder(&root.path().join("t.jsonl")), None);
             let link = outputs.join("link.txt");
             std::os::unix::fs::symlink(root.path().join("secret.txt"), link).expect("a link");
             assert_eq!(read(&folder, "link.txt"), None);
@@ -68,11 +70,11 @@ mod tests {
     }
 
     #[test]
-    fn long_outputs_keep_their_ends() {
+    fn long_outputs_are_read_to_their_limit() {
         let root = tempfile::tempdir().expect("a folder");
         let path = root.path().join("a.txt");
-        std::fs::write(&path, format!("first{}last", "x".repeat(100_000))).expect("a file");
-        let text = ends(&path).expect("a file");
-        assert!(text.starts_with("first") && text.ends_with("last") && text.len() < 40_000);
+        std::fs::write(&path, format!("first{}last", "x".repeat(5 << 20))).expect("a file");
+        let text = start(&path).expect("a file");
+        assert!(text.starts_with("first") && text.len() as u64 == OUTPUT_BYTES_MAX);
     }
 }

@@ -28,6 +28,12 @@ pub fn sessions(path: &Path, each: Each<'_>) -> Result<Reading, Error> {
 /// Reads the sessions of a file, and of each only what was not seen before.
 pub fn sessions_once(path: &Path, seen: &mut Seen, each: Each<'_>) -> Result<Reading, Error> {
     let failed = |source| Error::Io { path: path.to_owned(), source };
+    let about = path.metadata().map_err(failed)?;
+    if !about.is_file() && !about.is_dir() {
+        // A pipe or a device may never end, or wait for somebody for ever.
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+        return Err(Error::Io { path: path.to_owned(), source });
+    }
     let source = File::open(path).and_then(Source::new).map_err(failed)?;
     let found = detect(source.head());
     if let Some((format, shape @ (Shape::Database | Shape::Folder))) = found {

@@ -1,5 +1,7 @@
 //! Texts within limits. Knows nothing of formats.
 
+use kapsa_redact::redact;
+
 /// The start of a text, of at most so many bytes, at a boundary of characters.
 pub(crate) fn start(text: &str, bytes_max: usize) -> &str {
     let mut end = bytes_max.min(text.len());
@@ -10,11 +12,13 @@ pub(crate) fn start(text: &str, bytes_max: usize) -> &str {
 }
 
 /// A text of at most so many characters: what is longer keeps its head and its tail, with a mark
-/// that says how much is missing between them.
+/// that says how much is missing between them. Secrets are gone before: cut apart, the rest of one
+/// is not known for what it is.
 pub(crate) fn elided(text: &str, chars_max: usize) -> String {
     if text.len() <= chars_max {
         return text.to_owned();
     }
+    let text = &*redact(text).text;
     let length = text.chars().count();
     if length <= chars_max {
         return text.to_owned();

@@ -89,6 +89,11 @@ pub(crate) fn found(
     let mut all: Vec<Found> = Vec::new();
     for path in paths {
         let about = fs::metadata(path).map_err(|_| Error::Missing { path: path.clone() })?;
+        if !about.is_dir() && !about.is_file() {
+            let message = format!("{}: not a regular file", path.display());
+            report.failed.push(FailedFile { path: path.clone(), message });
+            continue;
+        }
         if !about.is_dir() {
             all.push(looked_at(path.clone(), &about, true));
             continue;

@@ -2,7 +2,7 @@
 //! compared. Plain values; nothing here stores anything.
 
 use kapsa_agents::{EVIDENCE_MAX, Evidence, Fact, RESTATED_RISE};
-use kapsa_extract::{BODY_CHARS_MAX, Candidate, MemoryType};
+use kapsa_extract::{BODY_CHARS_MAX, Candidate, MemoryType, legible};
 use kapsa_ingest::Speaker;
 use kapsa_memory::{Micros, Trust};
 use kapsa_redact::redact;
@@ -52,8 +52,9 @@ const ID_PREFIX: &str = "t_";
 impl Offer {
     pub(crate) fn of(candidate: &Candidate, origin: &Origin<'_>) -> Offer {
         // Candidates are redacted where they are found; what is stored is looked at once more.
-        let title = one_line(&redact(&candidate.title).text);
-        let body = without_title(&title, redact(candidate.body.trim()).text.trim());
+        let title = one_line(&legible(&redact(&candidate.title).text));
+        let body = legible(&redact(candidate.body.trim()).text).into_owned();
+        let body = without_title(&title, body.trim());
         let places: Vec<String> = candidate.evidence.iter().map(ToString::to_string).collect();
         let place = match places.is_empty() {
             true => origin.path.to_string(),

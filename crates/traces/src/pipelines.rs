@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use kapsa_extract::Candidate;
+use kapsa_extract::{Candidate, legible};
 use kapsa_ingest::Session;
 use kapsa_memory::Micros;
 use kapsa_notes::{MemoryFolder, NewSummary, Note, RunFolder, RunMode, Stamp};
@@ -207,7 +207,8 @@ fn is_blank(path: &Path) -> Result<bool> {
 /// more.
 pub(crate) fn body_of(candidate: &Candidate) -> String {
     let body = candidate.body.trim();
-    redact(if body.is_empty() { &candidate.title } else { body }).text.into_owned()
+    let body = redact(if body.is_empty() { &candidate.title } else { body }).text;
+    legible(&body).into_owned()
 }
 
 impl Held {

@@ -14,7 +14,7 @@ fn a_text_is_printed_without_its_secrets_and_needs_no_capsule() {
         .expect("written");
     let run = sandbox.run(&["redact", "a.txt"]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "one\nmy [REDACTED:github_token].\r\nlast"));
-    assert_eq!(run.err, "1 github_token went (rules 1)\n");
+    assert_eq!(run.err, "1 github_token went (rules 2)\n");
     let run = sandbox.run(&["redact", "--check", "a.txt"]);
     assert_eq!(run.out, "2:4  github_token  40 bytes\n");
     assert!(!run.out.contains(&token()[..8]) && !run.err.contains(&token()[..8]));

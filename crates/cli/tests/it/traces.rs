@@ -165,3 +165,53 @@ fn a_run_over_one_trace_leaves_its_folder_and_notes() {
     sandbox.fails(&["sync", "--memory-root", "memory", "traces/aa11.jsonl", "x.jsonl"], 2, "usage");
     sandbox.fails(&["sync", "--mode", "hot", "traces"], 2, "usage");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_not_waited_for() {
+    let sandbox = folder();
+    let made = std::process::Command::new("mkfifo").arg(sandbox.path("pipe.jsonl")).status();
+    assert!(made.is_ok_and(|status| status.success()), "a pipe");
+    for place in ["pipe.jsonl", "/dev/zero"] {
+        let run = sandbox.run(&["sync", place]);
+        assert_eq!(run.code, Some(3), "{place}: {}", run.err);
+        assert!(run.err.contains("not a regular file"), "{}", run.err);
+        assert_eq!(sandbox.run(&["trace", "extract", place]).code, Some(1), "{place}");
+    }
+}
+
+/// Long outputs are shortened, and names are stored beside texts: no secret is in either.
+#[test]
+fn secrets_are_gone_from_what_is_cut_and_from_names() {
+    let sandbox = Sandbox::new();
+    let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(60);
+    let output = format!(
+        "{}-----BEGIN RSA PRIVATE KEY-----\n{key}-----END RSA PRIVATE KEY-----\n",
+        "log\n".repeat(1500)
+    );
+    let token = format!("ghp_{}", "q7Zk3Qm81xYtR5vB9cLw2NfHs6DgJp4aUe0o");
+    let record = |kind: &str, message: Value| {
+        let cwd = format!("/src/{token}");
+        json!({"type": kind, "sessionId": "s", "cwd": cwd, "message": message}).to_string()
+    };
+    let call = json!([{"type": "tool_use", "id": "c", "name": token, "input": {}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "c", "content": output}]);
+    let lines = [
+        record("user", json!({"content": "Never push to main without a review."})),
+        record("assistant", json!({"role": "assistant", "content": call})),
+        record("user", json!({"content": result})),
+        record(&token, json!({"content": "x"})),
+    ];
+    sandbox.write("s.jsonl", lines.join("\n") + "\n");
+    let synced = sandbox.ok(&["sync", "s.jsonl"]);
+    let shown = sandbox.ok(&["trace", "show", "s"]);
+    let facts = sandbox.ok(&["fact", "list", "--json", "--all"]);
+    let run = sandbox.json(&["sync", "--memory-root", "memory", "s.jsonl"]);
+    let summary = std::fs::read_to_string(run["summary_path"].as_str().expect("a path"));
+    for text in [&synced, &shown, &facts, &summary.expect("a note")] {
+        assert!(!text.contains(&token[4..]) && !text.contains("ANBgkqhkiG9w0"), "{text}");
+    }
+    let capsule = std::fs::read(sandbox.capsule()).expect("a capsule");
+    assert!(!capsule.windows(20).any(|part| part == &token.as_bytes()[..20]));
+    assert!(shown.contains("REDACTED:private_key"), "{shown}");
+}

@@ -37,6 +37,10 @@ const QUIET: [&str; 15] = [
 ];
 /// Parts of a message with which the next one is compared.
 const PARTS_COMPARED: usize = 64;
+/// The tool that asks the user.
+const ASKS_USER: &str = "AskUserQuestion";
+/// How the names of tools begin that a server brings.
+const OF_SERVERS: &str = "mcp__";
 /// How a result begins that stands in a file of its own.
 const PERSISTED: &str = "<persisted-output>";
 /// Words before the path of such a file.
@@ -254,18 +258,26 @@ impl Claude {
             Outcome::Ok if interrupted => Outcome::Failed { exit: None },
             known => known,
         };
+        let id = part.tool_use_id.or_empty();
         let draft = self.draft(record);
-        draft.result(part.tool_use_id.or_empty(), &text, outcome, spot);
+        let tool = draft.tool_of(id).unwrap_or_default().to_owned();
+        draft.result(id, &text, outcome, spot);
         if record.is_side() {
             return;
         }
+        // A tool can print anything. A refusal is marked as an error by the program, and what comes
+        // from a server of tools is never taken for a person's words.
+        let is_programs = part.is_error.is("true") && !tool.starts_with(OF_SERVERS);
         if outcome == Outcome::Refused
+            && is_programs
             && let Some(reason) = outcome::refusal_reason(&text)
         {
             draft.said(reason, spot);
         }
-        for (_, answer) in details.object("answers").members() {
-            draft.said(&json::words(answer), spot);
+        if tool == ASKS_USER {
+            for (_, answer) in details.object("answers").members() {
+                draft.said(&json::words(answer), spot);
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
@@ -55,10 +56,32 @@ fn failure(path: &Path, source: rusqlite::Error) -> Error {
 /// Opens a database at one moment, which holds until it is closed.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(path, flags)?;
+    let mut database = Connection::open_with_flags(path, flags)?;
     database.busy_timeout(Duration::from_millis(BUSY_WAIT_MS))?;
-    database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; BEGIN;")?;
+    // What a stranger's schema computes, sorts or joins ends at these.
+    database.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
+    database.progress_handler(STEPS_PER_LOOK, Some(steps_within(STEPS_MAX)))?;
+    database.execute_batch(
+        "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; \
+         PRAGMA soft_heap_limit = 67108864; PRAGMA hard_heap_limit = 201326592; BEGIN;",
+    )?;
     Ok(database)
+}
+
+/// Longest value that a query makes or reads, in bytes.
+const VALUE_BYTES_MAX: i32 = 32 << 20;
+/// Steps of SQLite's machine between two looks at how many there were.
+const STEPS_PER_LOOK: i32 = 100_000;
+/// Most of them for one database: a minute of work.
+const STEPS_MAX: u64 = 2_000_000_000;
+
+/// Says when there were too many steps.
+fn steps_within(most: u64) -> impl FnMut() -> bool {
+    let mut steps = 0;
+    move || {
+        steps += u64::from(STEPS_PER_LOOK.unsigned_abs());
+        steps > most
+    }
 }
 
 /// Real tables: a view would run what a stranger wrote.

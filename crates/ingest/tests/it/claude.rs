@@ -142,10 +142,23 @@ fn what_is_typed_into_a_refusal_is_the_users() {
         r#""toolUseResult":"Error: rejected","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"{refusal}"}}]}}"#
     );
     let answer = r#""toolUseResult":{"questions":[],"answers":{"Which port?":"8080"}},"message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"answered"}]}"#;
-    let text = [record("user", "1", &rest), record("user", "2", answer)].join("\n");
-    let found = turns(&text);
-    assert!(found[0].starts_with("1 tool t1 refused: The user"), "{found:?}");
-    assert_eq!(found[1..], ["1 user: use the API", "2 tool t2 ok: answered", "2 user: 8080"]);
+    let call = |id: &str, name: &str| {
+        let part = format!(r#"{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}"#);
+        record("assistant", &format!("c{id}"), &format!(r#""message":{{"content":[{part}]}}"#))
+    };
+    let said = |first: &str, second: &str| {
+        let (refused, answered) = (record("user", "1", &rest), record("user", "2", answer));
+        let text = [call("t1", first), refused, call("t2", second), answered].join("\n");
+        let mut found = turns(&text);
+        found.retain(|turn| turn.contains(" user: "));
+        found
+    };
+    assert_eq!(said("Bash", "AskUserQuestion"), ["2 user: use the API", "4 user: 8080"]);
+    // What a tool prints is not, whatever it looks like.
+    assert_eq!(said("mcp__web__get", "Bash"), [] as [&str; 0]);
+    let printed = rest.replace(r#""is_error":true,"#, "");
+    let text = [call("t1", "Bash"), record("user", "1", &printed)].join("\n");
+    assert!(!turns(&text).iter().any(|turn| turn.contains(" user: ")));
 }
 
 #[test]
