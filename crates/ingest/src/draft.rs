@@ -16,9 +16,6 @@ use crate::text;
 /// Bytes that a session keeps of everybody but the user.
 const KEPT_BYTES_OF_OTHERS: usize = KEPT_BYTES_MAX - KEPT_BYTES_OF_USERS;
 
-/// Turns before a result among which its call is looked for.
-const CALLS_LOOKED_AT: usize = 256;
-
 /// When and where something was said.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spot {
@@ -132,13 +129,6 @@ impl Draft {
             at: spot.at,
             place: spot.place,
         });
-    }
-
-    /// The tool of a call that was made not long ago.
-    pub(crate) fn tool_of(&self, id: &str) -> Option<&str> {
-        let calls = self.session.turns.iter().rev().take(CALLS_LOOKED_AT);
-        let call = calls.filter_map(|turn| turn.call.as_ref()).find(|call| call.id == id);
-        call.map(|call| call.name.as_str())
     }
 
     /// What a tool returned.

@@ -30,8 +30,8 @@ pub(crate) fn read(folder: &Path, path: &str) -> Option<String> {
     start(&path).ok() // The trace still holds the start of it.
 }
 
-/// What an output begins with. It is shortened later, when what must not be kept is gone: a tail that
-/// is read alone may be that of a key.
+/// What an output begins with. It is shortened later, when what must not be kept is gone: a tail
+/// that is read alone may be that of a key.
 fn start(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;

@@ -32,7 +32,7 @@ const LAYERS: [Layer; 20] = [
     Layer { name: "model", uses: &[], kind: Kind::Library },
     Layer { name: "redact", uses: &[], kind: Kind::Library },
     Layer { name: "statement", uses: &["redact"], kind: Kind::Library },
-    Layer { name: "ingest", uses: &[], kind: Kind::Library },
+    Layer { name: "ingest", uses: &["redact"], kind: Kind::Library },
     Layer {
         name: "extract",
         uses: &["ingest", "model", "redact", "statement"],

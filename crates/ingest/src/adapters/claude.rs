@@ -37,6 +37,8 @@ const QUIET: [&str; 15] = [
 ];
 /// Parts of a message with which the next one is compared.
 const PARTS_COMPARED: usize = 64;
+/// Turns before a result among which its call is looked for.
+const CALLS_LOOKED_AT: usize = 256;
 /// The tool that asks the user.
 const ASKS_USER: &str = "AskUserQuestion";
 /// How the names of tools begin that a server brings.
@@ -260,7 +262,7 @@ impl Claude {
         };
         let id = part.tool_use_id.or_empty();
         let draft = self.draft(record);
-        let tool = draft.tool_of(id).unwrap_or_default().to_owned();
+        let tool = tool_of(draft, id).unwrap_or_default().to_owned();
         draft.result(id, &text, outcome, spot);
         if record.is_side() {
             return;
@@ -497,4 +499,11 @@ impl Adapter for Claude {
         main.finish(output);
         side.finish(output);
     }
+}
+
+/// The tool of a call that was made not long ago.
+fn tool_of<'d>(draft: &'d Draft, id: &str) -> Option<&'d str> {
+    let calls = draft.turns().iter().rev().take(CALLS_LOOKED_AT);
+    let call = calls.filter_map(|turn| turn.call.as_ref()).find(|call| call.id == id);
+    call.map(|call| call.name.as_str())
 }
