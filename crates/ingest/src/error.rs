@@ -21,6 +21,14 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// Its queries take more than is allowed: no program leaves such a database.
+    #[error("{}: reading this database takes more than {what}", path.display())]
+    Limit {
+        /// The database.
+        path: PathBuf,
+        /// The limit.
+        what: &'static str,
+    },
     /// SQLite cannot read it.
     #[error("{}: {source}", path.display())]
     Database {

@@ -49,6 +49,9 @@ fn failure(path: &Path, source: rusqlite::Error) -> Error {
     let path = path.to_owned();
     match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
+        Some(ErrorCode::OutOfMemory) => Error::Limit { path, what: "192 MiB of memory" },
+        Some(ErrorCode::TooBig) => Error::Limit { path, what: "32 MiB for one value" },
+        Some(ErrorCode::OperationInterrupted) => Error::Limit { path, what: "a minute's work" },
         _ => Error::Database { path, source },
     }
 }
