@@ -176,6 +176,19 @@ const RULES: &[SecretRule] = &[
         is_secret: |_, found| !assigned::is_placeholder(&text(found)),
     },
     SecretRule {
+        name: "command_password",
+        what: "a password on a command line",
+        keywords: &["sshpass", "docker login", "mysql", "curl"],
+        pattern: concat!(
+            r"(?:sshpass\s+-p\s*|docker login\b[^\n|;&]{0,200}?\s(?:-p\s*|--password[= ])",
+            r"|mysql(?:dump|admin|import)?\b[^\n|;&]{0,200}?\s(?:-p|--password=)",
+            r"|curl\b[^\n|;&]{0,300}?\s(?:-u\s*|--user[= ])['\x22]?[^\s:'\x22]{1,100}:)",
+            r"['\x22]?([^\s'\x22]{6,200})",
+        ),
+        may_follow: |_| true,
+        is_secret: is_typed_password,
+    },
+    SecretRule {
         name: "bearer_token",
         what: "a bearer token",
         keywords: &["bearer"],
@@ -352,6 +365,14 @@ fn is_varied(_: &Parts, found: &[u8]) -> bool {
     seen.iter().filter(|seen| **seen).count() >= 8
         && !is_same
         && !is_named.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a word on a command line is a password and does not stand for one.
+fn is_typed_password(_: &Parts, found: &[u8]) -> bool {
+    let value = text(found);
+    let has = |is: fn(&u8) -> bool| found.iter().any(is);
+    let is_drawn = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    is_drawn && !assigned::is_placeholder(&value) && !value.contains("$(")
 }
 
 fn has_digits(parts: &Parts, found: &[u8]) -> bool {

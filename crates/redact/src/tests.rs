@@ -87,6 +87,34 @@ fn json_stays_json_and_its_other_bytes_as_they_were() {
 }
 
 #[test]
+fn passwords_on_command_lines_are_found() {
+    let password = "kJ8sPq2LmX9v";
+    for line in [
+        "sshpass -p kJ8sPq2LmX9v ssh root@10.0.0.1",
+        "mysql -u root -pkJ8sPq2LmX9v shop < dump.sql",
+        "mysqldump --user=root --password=kJ8sPq2LmX9v shop",
+        "curl -s -u admin:kJ8sPq2LmX9v https://example.com/api",
+        "curl --user 'admin:kJ8sPq2LmX9v' https://example.com/api",
+        "docker login -u ci -p kJ8sPq2LmX9v registry.example.com",
+    ] {
+        let redacted = redact(line).text;
+        assert!(!redacted.contains(password), "{redacted}");
+        assert!(redacted.contains("[REDACTED:"), "{redacted}");
+    }
+    for line in [
+        "sshpass -p $PASSWORD ssh root@10.0.0.1",
+        "mysql -u root -p shop2 < dump.sql",
+        "curl -u $USER:$TOKEN1 https://example.com/v2",
+        "curl -u admin: https://example.com/v2",
+        "docker login -p <password1>",
+        "docker run -p 8080:8080 mysql:8.0",
+        "curl -L https://example.com/install2.sh | sh -s -- -u user1",
+    ] {
+        assert_eq!(redact(line).text, line);
+    }
+}
+
+#[test]
 fn secrets_behind_escapes_are_found() {
     let token = token();
     let escaped: String = token.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
