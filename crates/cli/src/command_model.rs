@@ -101,8 +101,8 @@ impl CommandModel {
             Some(stdin) => stdin.write_all(prompt.as_bytes()),
             None => Ok(()),
         });
-        let answer = reading(child.stdout.take(), ANSWER_BYTES_MAX);
-        let complaint = reading(child.stderr.take(), ANSWER_BYTES_MAX);
+        let answer = reading(child.stdout.take(), ANSWER_BYTES_MAX, false);
+        let complaint = reading(child.stderr.take(), ANSWER_BYTES_MAX, true);
         let begun = Instant::now();
         let status = self.wait(&mut child, begun)?;
         // What it started may hold its output open for longer than itself.
@@ -114,6 +114,10 @@ impl CommandModel {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             Err(error) => return Err(self.unavailable(&error)),
         }
+        if answer.len() > ANSWER_BYTES_MAX {
+            let message = format!("`{}` answered with more than 4 MiB", self.program);
+            return Err(ModelError::new(ModelErrorKind::BadReply, message, None));
+        }
         if !status {
             let said = String::from_utf8_lossy(&complaint);
             let from = said.len().saturating_sub(COMPLAINT_BYTES_MAX);
@@ -122,10 +126,6 @@ impl CommandModel {
             let said = if said.is_empty() { "it says nothing" } else { said.as_str() };
             let message = format!("`{}` failed: {}", self.program, said.replace('\n', " "));
             return Err(ModelError::new(ModelErrorKind::Unavailable, message, None));
-        }
-        if answer.len() > ANSWER_BYTES_MAX {
-            let message = format!("`{}` answered with more than 4 MiB", self.program);
-            return Err(ModelError::new(ModelErrorKind::BadReply, message, None));
         }
         let text = String::from_utf8_lossy(&answer).into_owned();
         Ok(ChatReply { model: self.name.clone(), ..ChatReply::text(text) })
@@ -203,11 +203,12 @@ fn stop(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// Reads all that comes, and keeps one byte more than the limit at most: a program that writes on
-/// is not held up.
+/// Reads what comes, and keeps one byte more than the limit at most. Beyond it nobody listens any
+/// more, which ends a program that writes on, unless it `may_go_on`.
 fn reading(
     source: Option<impl Read + Send + 'static>,
     bytes_max: usize,
+    may_go_on: bool,
 ) -> thread::JoinHandle<io::Result<Vec<u8>>> {
     thread::spawn(move || {
         let mut kept = Vec::new();
@@ -220,6 +221,9 @@ fn reading(
             }
             let room = (bytes_max + 1).saturating_sub(kept.len()).min(read);
             kept.extend_from_slice(&piece[..room]);
+            if kept.len() > bytes_max && !may_go_on {
+                return Ok(kept);
+            }
         }
     })
 }
@@ -283,7 +287,8 @@ mod tests {
 
     #[test]
     fn an_endless_answer_is_refused() {
-        let error = ask("command:head -c 5000000 /dev/zero").unwrap_err();
-        assert_eq!(error.kind, ModelErrorKind::BadReply);
+        for endless in ["command:head -c 5000000 /dev/zero", "command:yes"] {
+            assert_eq!(ask(endless).unwrap_err().kind, ModelErrorKind::BadReply, "{endless}");
+        }
     }
 }
