@@ -36,14 +36,18 @@ impl Repositories {
         named_by(session).unwrap_or_else(|| self.name_of_folder(&folder))
     }
 
-    /// The repository of a folder, or of the nearest one above it that is known.
+    /// The repository of a folder, or of the nearest known one above it that is called like its
+    /// repository.
     pub(crate) fn name_of_folder(&self, folder: &str) -> String {
-        let is_within = |above: &&String| {
-            folder.strip_prefix(above.as_str()).is_some_and(|below| below.starts_with('/'))
+        // A home folder may be a repository of its own, and its projects are not of it.
+        let is_above = |(above, repository): &(&String, &String)| {
+            let is_within = folder.strip_prefix(above.as_str());
+            is_within.is_some_and(|below| below.starts_with('/'))
+                && above.rsplit('/').next() == repository.rsplit('/').next()
         };
         let known = self.folders.get(folder).or_else(|| {
-            let above = self.folders.keys().filter(is_within).max_by_key(|above| above.len());
-            above.and_then(|above| self.folders.get(above))
+            let above = self.folders.iter().filter(is_above).max_by_key(|(above, _)| above.len());
+            above.map(|(_, repository)| repository)
         });
         known.cloned().unwrap_or_else(|| {
             let last = folder.split(['/', '\\']).rfind(|part| !part.is_empty());
