@@ -363,7 +363,8 @@ fn with_heartbeat<T>(location: &StoreLocation, holder: &JobHolder, work: impl Fn
     thread::scope(|scope| {
         scope.spawn(move || {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                // May be dropped: somebody else writes, and the next one is early enough.
+                // May be dropped: a lock is free for the next one, long before the job is stale;
+                // what else keeps it from being written meets the sync as well, which reports it.
                 let _ = JobQueue::change(&location, |queue| queue.beat(holder, moment::now()));
             }
         });
