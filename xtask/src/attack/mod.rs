@@ -41,8 +41,11 @@ const OPTIONS: [Opt; 3] = [
     Opt::switch("--self-test", "Check that faults on purpose are found"),
 ];
 const CLOCK: &str = include_str!("../../peers/clock.c");
-/// Attempts with each fault on purpose.
+/// Attempts with each fault on purpose before it is looked at whether they found it.
 const FAULT_ATTEMPTS: u64 = 48;
+/// How often so many are made: which words an attempt tries is chance, and a verb that leaks one
+/// record of many may well get past the first of them.
+const FAULT_ROUNDS: u64 = 40;
 
 /// Runs the command.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String> {
@@ -66,12 +69,12 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
     let program = || Program { path: &session.program, clock: &clock };
     eprintln!("making the capsules");
     let stages = build::stages(&program(), &session.path("stages"))?;
-    let campaign = |fault| Assault {
+    let campaign = |fault, round| Assault {
         program: program(),
         folder: session.folder(),
         stages: &stages,
         verbs: &verbs,
-        seed: session.seed,
+        seed: session.seed.wrapping_add(round),
         fault,
         longest,
     };
@@ -80,7 +83,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         let report = json!({ "faults": lines });
         return Ok(session.end(all, &lines.join("\n"), report));
     }
-    let tally = campaign(Fault::None).run(attempts)?;
+    let tally = campaign(Fault::None, 0).run(attempts)?;
     let (people, report) = (for_people(&tally), report(&tally));
     Ok(session.end(tally.findings.is_empty(), &people, report))
 }
@@ -88,7 +91,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
 /// Faults on purpose: each must be found for what it is.
 fn self_test<'a>(
     verbs: &[tree::Verb],
-    campaign: impl Fn(Fault) -> Assault<'a>,
+    campaign: impl Fn(Fault, u64) -> Assault<'a>,
 ) -> Result<(bool, Vec<String>), String> {
     let (mut all, mut lines) = (true, Vec::new());
     let mut say = |name: String, found: bool| {
@@ -102,11 +105,15 @@ fn self_test<'a>(
         ("put", "written"),
         ("stats", "owner's verb"),
     ] {
-        let tally = campaign(Fault::Owner(verb)).run(FAULT_ATTEMPTS)?;
-        say(
-            format!("{verb} by the owner"),
-            tally.findings.iter().any(|finding| finding.kind == kind),
-        );
+        let mut found = false;
+        for round in 0..FAULT_ROUNDS {
+            let tally = campaign(Fault::Owner(verb), round).run(FAULT_ATTEMPTS)?;
+            found = tally.findings.iter().any(|finding| finding.kind == kind);
+            if found {
+                break;
+            }
+        }
+        say(format!("{verb} by the owner"), found);
     }
     let fewer: Vec<&VerbRow> = ROWS.iter().filter(|row| row.verb != "find").collect();
     say("a verb without a row".to_owned(), rows::check(&fewer, verbs).is_err());
@@ -115,7 +122,10 @@ fn self_test<'a>(
         "a row without a verb".to_owned(),
         rows::check(&ROWS.iter().chain([&gone]).collect::<Vec<_>>(), verbs).is_err(),
     );
-    say("nothing".to_owned(), campaign(Fault::None).run(FAULT_ATTEMPTS * 4)?.findings.is_empty());
+    say(
+        "nothing".to_owned(),
+        campaign(Fault::None, 0).run(FAULT_ATTEMPTS * 4)?.findings.is_empty(),
+    );
     Ok((all, lines))
 }
 
