@@ -20,7 +20,7 @@ use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::record::Micros;
 use kapsa_memory::tokens::{estimate, first_bytes, one_line};
 use kapsa_memory::uri::Uri;
-use kapsa_memory::{LOGIT, RERANKED, Result};
+use kapsa_memory::{LOGIT, RERANKED, Result, Trust};
 use kapsa_model::Reranker;
 
 /// Tokens of a context by default, by the estimate of [`kapsa_memory::tokens`].
@@ -147,6 +147,10 @@ pub struct ContextLine {
     pub contested: bool,
     /// Whether somebody has to decide what it is to another fact.
     pub pending: bool,
+    /// Who or what stated it; of what the agent remembers itself, the agent.
+    pub source: String,
+    /// How far it is believed; none where that is not known.
+    pub trust: Option<Trust>,
 }
 
 /// What an agent should know.
@@ -410,6 +414,8 @@ struct LineDraft {
     level: Classification,
     contested: bool,
     pending: bool,
+    source: String,
+    trust: Option<Trust>,
 }
 
 fn finished(drafts: Vec<LineDraft>, options: &ContextOptions<'_>) -> Result<Context> {
@@ -430,6 +436,8 @@ fn finished(drafts: Vec<LineDraft>, options: &ContextOptions<'_>) -> Result<Cont
             level: draft.level,
             contested: draft.contested,
             pending: draft.pending,
+            source: draft.source,
+            trust: draft.trust,
         }
     };
     Ok(Context::within(drafts.into_iter().map(line).collect(), options.tokens_max))
@@ -475,6 +483,8 @@ fn insights_about(
             id: insight.id,
             contested: false,
             pending: false,
+            source: memory.agent_id().to_string(),
+            trust: None,
         })
     };
     weighed.into_iter().take(CONTEXT_INSIGHTS_MAX).map(draft).collect()
@@ -565,6 +575,8 @@ fn facts_about(
             level: fact.classification,
             contested: is_contested(workspace, clearance, &fact)?,
             pending: !fact.pending_with.is_empty(),
+            source: fact.source,
+            trust: Some(fact.trust),
             domain: fact.domain,
             id: fact.id,
         })
@@ -620,6 +632,8 @@ fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<LineDraft>> {
             id: episode.id,
             contested: false,
             pending: false,
+            source: memory.agent_id().to_string(),
+            trust: None,
         })
     };
     memory.recall_episodes(&query)?.into_iter().map(draft).collect()

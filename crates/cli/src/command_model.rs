@@ -19,7 +19,7 @@ use kapsa_model::{
 /// What the name of such a model begins with.
 pub(crate) const COMMAND: &str = "command";
 /// Set for the program, so that hooks of the agent that it starts can tell.
-const MARK: &str = "KAPSA_EXTRACTION";
+pub(crate) const MARK: &str = "KAPSA_EXTRACTION";
 
 /// Where Claude Code keeps its settings and sessions, if that is set.
 const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";

@@ -230,6 +230,46 @@ Examples:
   kapsa tour
   kapsa tour --json";
 
+pub(crate) const HOOK: &str = "\
+Examples:
+  kapsa hook session-start < event.json
+  kapsa hook UserPromptSubmit --client codex < event.json
+  kapsa hook stop < event.json
+
+An event of Claude Code or Codex comes on standard input, and the capsule is looked for from its \
+cwd. Whatever fails, a hook ends with 0 and one line on standard error; only write-guard ends \
+with 2. docs/hooks.md shows the settings of both programs.";
+
+pub(crate) const HOOK_SESSION_START: &str = "\
+Examples:
+  kapsa hook session-start < event.json
+  kapsa hook SessionStart --client codex --budget 1000 < event.json
+
+Prints nothing if nothing is known.";
+
+pub(crate) const HOOK_USER_PROMPT_SUBMIT: &str = "\
+Examples:
+  kapsa hook user-prompt-submit < event.json
+  kapsa hook UserPromptSubmit --min-score 0.8 --budget 300 < event.json
+
+Prints nothing if nothing surely answers.";
+
+pub(crate) const HOOK_CAPTURE: &str = "\
+Examples:
+  kapsa hook stop < event.json
+  kapsa hook SessionEnd --client codex < event.json
+
+Queues transcript_path of the event, and agent_transcript_path, and returns. A process of its own \
+reads them, as kapsa sync does, and ends when the queue is empty.";
+
+pub(crate) const HOOK_PRE_TOOL_USE: &str = "\
+Examples:
+  kapsa hook pre-tool-use < event.json
+  kapsa hook PreToolUse --client codex < event.json
+
+A tool that would write into .kapsa/ or a *.kapsa file is answered with permissionDecision deny. \
+For every other one, nothing is printed.";
+
 pub(crate) const HOOK_WRITE_GUARD: &str = "\
 Examples:
   kapsa hook write-guard --memory-root memory --run-folder workspace/sync-20261130-101500-1a2b3c

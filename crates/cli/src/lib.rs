@@ -67,7 +67,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, Command, CommandFactory, FromArgMatches, ValueEnum};
 
 use crate::app::{App, Status};
-use crate::args::{Cli, Global, RunArgs, RunVerb, Verb};
+use crate::args::{Cli, Global, HookArgs, HookVerb, RunArgs, RunVerb, Verb};
 use crate::error::{CliError, Place, Result};
 use crate::output::ErrorStyle;
 
@@ -87,6 +87,10 @@ pub fn main() -> ExitCode {
         Err(error) => return ExitCode::from(fail(&error, ErrorStyle::People)),
     }
     let typed = arguments(std::env::args_os().skip(1));
+    if let Some(verb) = open_hook(&typed) {
+        hook_that_fails_open(verb, &typed);
+        return ExitCode::SUCCESS;
+    }
     let style = error_style(&typed);
     let failed = |code: u8, error: &CliError| match typed_verb(&typed) {
         _ if code == 0 => 0,
@@ -108,6 +112,30 @@ pub fn main() -> ExitCode {
         },
     };
     ExitCode::from(code)
+}
+
+/// The hook that is called, if it is one that fails open.
+fn open_hook(typed: &[OsString]) -> Option<&str> {
+    let at = typed.iter().position(|word| word == "hook")?;
+    commands::open_verb(&typed[at + 1..]).filter(|_| typed_verb(typed) == Some("hook"))
+}
+
+/// Calls a hook that fails open: what is wrong with the call is said in one line as well.
+fn hook_that_fails_open(verb: &str, typed: &[OsString]) {
+    commands::fail_open();
+    let failed = match parse(typed) {
+        Ok(cli) => run(cli).err().map(|error| error.message),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
+        {
+            refuse(&error, ErrorStyle::People, typed, Place::default());
+            None
+        }
+        Err(error) => Some(usage_error(&explained(&error, typed)).message),
+    };
+    if let Some(message) = failed {
+        commands::tell_failed(verb, &message);
+    }
 }
 
 /// Verbs of session traces, whose exit codes are those of the first programs of their kind.
@@ -175,6 +203,7 @@ fn parse_frequent(typed: &[OsString]) -> Option<Cli> {
         "find" | "search" => parse_alone(arguments, |find| Verb::Find(Box::new(find))),
         "context" => parse_alone(arguments, |context| Verb::Context(Box::new(context))),
         "run" => parse_run(arguments),
+        "hook" => parse_hook(arguments),
         _ => None,
     }
 }
@@ -185,6 +214,33 @@ fn parse_run(arguments: &[OsString]) -> Option<Cli> {
     match verb.to_str()? {
         "record" => parse_alone(arguments, |record| run(RunVerb::Record(record))),
         "context" => parse_alone(arguments, |context| run(RunVerb::Context(context))),
+        _ => None,
+    }
+}
+
+fn parse_hook(arguments: &[OsString]) -> Option<Cli> {
+    let hook = |verb| Verb::Hook(HookArgs { verb });
+    let (verb, arguments) = arguments.split_first()?;
+    match verb.to_str()? {
+        "session-start" | "SessionStart" => {
+            parse_alone(arguments, |args| hook(HookVerb::SessionStart(args)))
+        }
+        "user-prompt-submit" | "UserPromptSubmit" => {
+            parse_alone(arguments, |args| hook(HookVerb::UserPromptSubmit(args)))
+        }
+        "pre-compact" | "PreCompact" => {
+            parse_alone(arguments, |args| hook(HookVerb::PreCompact(args)))
+        }
+        "stop" | "Stop" => parse_alone(arguments, |args| hook(HookVerb::Stop(args))),
+        "session-end" | "SessionEnd" => {
+            parse_alone(arguments, |args| hook(HookVerb::SessionEnd(args)))
+        }
+        "subagent-stop" | "SubagentStop" => {
+            parse_alone(arguments, |args| hook(HookVerb::SubagentStop(args)))
+        }
+        "pre-tool-use" | "PreToolUse" => {
+            parse_alone(arguments, |args| hook(HookVerb::PreToolUse(args)))
+        }
         _ => None,
     }
 }

@@ -340,6 +340,11 @@ fn error_for_people(error: &CliError) -> String {
     text
 }
 
+/// Says in one line why a call did nothing that ends well all the same.
+pub(crate) fn failed_open(message: &str) {
+    complain(&format!("{}\n", escape::line(&shortened(message))));
+}
+
 /// Asks for a line on the terminal.
 pub(crate) fn prompt(question: &str) {
     complain(&escape::line(question));

@@ -2,9 +2,14 @@
 #![allow(unsafe_code)]
 
 use std::ffi::OsString;
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::time::{Duration, Instant};
 
 /// Makes a write beyond the file-size limit fail with an error instead of ending the process.
 pub(crate) fn ignore_file_size_signal() {
@@ -36,6 +41,14 @@ static LOST_PAGE: OnceLock<Vec<u8>> = OnceLock::new();
 /// What is printed instead since the call has committed something; null before.
 static LOST_PAGE_LATER: AtomicPtr<Vec<u8>> = AtomicPtr::new(ptr::null_mut());
 
+/// Exit code of a process that lost a page.
+static LOST_PAGE_CODE: AtomicI32 = AtomicI32::new(2);
+
+/// A lost page ends the process with the exit code 0 from now on.
+pub(crate) fn end_well_on_lost_page() {
+    LOST_PAGE_CODE.store(0, Ordering::Release);
+}
+
 /// From now on a mapped page that can no longer be read ends the process with this message and
 /// exit code 2, not with a signal. Bytes are checked when they are first read, so this concerns
 /// only what is lost between that and a later read. The first message counts.
@@ -48,7 +61,7 @@ pub(crate) fn on_lost_page(message: impl FnOnce() -> Vec<u8>) {
         // was written before the handler was installed and never changes.
         unsafe {
             libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
-            libc::_exit(2);
+            libc::_exit(LOST_PAGE_CODE.load(Ordering::Acquire));
         }
     }
     if LOST_PAGE.set(message()).is_ok() {
@@ -112,4 +125,46 @@ pub(crate) fn pid_namespace() -> Option<String> {
 pub(crate) fn user_id() -> u32 {
     // SAFETY: geteuid has no preconditions and cannot fail.
     unsafe { libc::geteuid() }
+}
+
+/// Waits until something can be read, or the other side has ended, for at most so long. Returns
+/// whether it can.
+pub(crate) fn is_readable(descriptor: RawFd, longest: Duration) -> io::Result<bool> {
+    let begun = Instant::now();
+    loop {
+        let left = longest.saturating_sub(begun.elapsed());
+        let left = libc::c_int::try_from(left.as_millis()).unwrap_or(libc::c_int::MAX);
+        let mut asked = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+        // SAFETY: the pointer is to one live `pollfd`, as the count says.
+        match unsafe { libc::poll(&raw mut asked, 1, left) } {
+            0 => return Ok(false),
+            found if found > 0 => return Ok(true),
+            _ => {}
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// How much a process in the background gives way to others.
+const NICE: libc::c_int = 10;
+
+/// Starts a process that outlives this one: of a session of its own, without input or output, and
+/// behind others when they need the processor.
+pub(crate) fn spawn_detached(command: &mut Command) -> io::Result<Child> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let leave = || {
+        // SAFETY: both calls may be made between fork and exec, and take no pointers. A process
+        // that leads a group already stays in its session, and one that may not be nicer is not.
+        unsafe {
+            libc::setsid();
+            libc::nice(NICE);
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing and makes only calls that are safe after a fork.
+    unsafe { command.pre_exec(leave) };
+    command.spawn()
 }

@@ -34,7 +34,7 @@ pub use contract::{CheckedRun, check_inputs, check_run, check_summary};
 pub use error::{ContractError, Error, NoteError, Result};
 pub use folder::{ARCHIVED, Contents, FOLDER_FILES_MAX, MemoryFolder, StoredNote, Unreadable};
 pub use front::{FRONT_BYTES_MAX, FRONT_NODES_MAX, Front};
-pub use guard::{Denial, Roots, Verdict, decide, denied_count, log_denied};
+pub use guard::{Denial, Roots, Verdict, decide, decide_reserved, denied_count, log_denied};
 pub use name::{SLUG_CHARS_MAX, hash, memory_file_name, slug, summary_file_name};
 pub use note::{
     CONFIDENCE_DEFAULT, KIND_DEFAULT, KINDS, KeyFault, NOTE_BYTES_MAX, NewMemory, NewSummary, Note,

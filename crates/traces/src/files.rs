@@ -77,6 +77,15 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// A file as a job names it; none where it is no regular file itself.
+///
+/// # Errors
+/// What the file system reports.
+pub fn job_file(path: &Path) -> std::io::Result<Option<JobFile>> {
+    let about = fs::symlink_metadata(path)?;
+    Ok(about.is_file().then(|| looked_at(path.to_path_buf(), &about, true).job()))
+}
+
 /// The files that are named, and those below the folders that are, each once, in the order in which
 /// they are to be read: what is near its end first, oldest first, then by path; with `newest_first`
 /// the rest begins with the newest.

@@ -45,7 +45,7 @@ pub use connected::{CONNECTED_MAX, connect, connected};
 pub use debounce::{Debounce, WATCHED_CHANGES_MAX};
 pub use decide::{Action, Decision, REVERSAL_MIN, REVERSAL_SHARED_MIN, Thresholds, decide};
 pub use error::{Error, Result};
-pub use files::{EXPIRES_SOON_US, PURGED_AFTER_DAYS};
+pub use files::{EXPIRES_SOON_US, PURGED_AFTER_DAYS, job_file};
 pub use known::{Known, Offer};
 pub use maintain::{CONFIDENCE_KEPT_MIN, MaintainOptions, Maintained, Upkept, maintain};
 pub use original::{

@@ -291,6 +291,13 @@ impl JobQueue {
         self.jobs.get(path)
     }
 
+    /// The paths of jobs that can be claimed now: that wait, that failed and are tried again, and
+    /// that are taken for abandoned.
+    pub fn due(&self, now: Micros) -> impl Iterator<Item = &str> {
+        let due = self.jobs.values().filter(move |job| job.is_due(now) || job.is_stale(now));
+        due.map(|job| job.path.as_str())
+    }
+
     /// When something is to be done next, at `since` or later: a job is due, or taken for
     /// abandoned.
     #[must_use]

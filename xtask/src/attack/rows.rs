@@ -173,6 +173,22 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("graph add-edge", Owners, &["--type owns --from {uri} --to {uri} --run {run}"]),
     row("graph query", Owners, &["", "--uri {uri}"]),
     row("history", Anybodys, &["{uri}"]),
+    // Refused for principals, and still with the exit code 0, as hooks end.
+    row("hook pre-compact", Nobodys, &["< {json}"]),
+    row("hook pre-tool-use", Nobodys, &["< {json}"]),
+    row("hook session-end", Nobodys, &["< {json}"]),
+    row(
+        "hook session-start",
+        Anybodys,
+        &["< {json}", "--budget 100 < {json}", "--agent {agent} < {json}"],
+    ),
+    row("hook stop", Nobodys, &["< {json}"]),
+    row("hook subagent-stop", Nobodys, &["< {json}"]),
+    row(
+        "hook user-prompt-submit",
+        Anybodys,
+        &["< {json}", "< {prompt}", "--min-score 0 < {prompt}"],
+    ),
     row(
         "hook write-guard",
         Nobodys,

@@ -371,6 +371,7 @@ impl Values<'_, '_> {
                     "[1]",
                 ])
                 .to_owned(),
+            "prompt" => format!("{{\"prompt\": \"what about {}\"}}", self.sentence()),
             "number" => self.one_of(&["0", "1", "2", "3", "0.5", "7", "50", "1000"]).to_owned(),
             "when" => self.one_of(&["now", "later"]).to_owned(),
             "group" => self.one_of(&["session", "entity", "document", "kind"]).to_owned(),

@@ -44,7 +44,7 @@ pub(crate) use context::ContextArgs;
 pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use groups::command;
-pub(crate) use hook::{HookArgs, HookVerb, WriteGuard};
+pub(crate) use hook::{Drain, HookArgs, HookVerb, SessionStart, UserPromptSubmit, WriteGuard};
 pub(crate) use key::{KeyArgs, KeyVerb};
 pub(crate) use knowledge::{
     EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
@@ -330,8 +330,8 @@ pub(crate) enum Verb {
     /// Set what each principal may read
     #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
     Clearance(ClearanceArgs),
-    /// Guard what an agent writes, as a hook of its program
-    #[command(after_help = examples::HOOK_WRITE_GUARD)]
+    /// Answer the hooks of a session of an agent's program
+    #[command(after_help = examples::HOOK)]
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Hook(HookArgs),
     /// Serve programs that keep one store per run and task

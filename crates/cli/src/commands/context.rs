@@ -38,14 +38,25 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
         valid_at,
         reranker: reranker.as_ref().map(|reranker| Reranks(reranker)),
     };
-    let told = match &agent {
+    let told = told(app, agent.as_deref(), as_of, &scope, &options)?;
+    tell(app, agent.as_deref(), &told, args.budget)
+}
+
+/// What an agent should know; without one, what the owner's team knows.
+pub(super) fn told(
+    app: &App,
+    agent: Option<&str>,
+    as_of: Option<&str>,
+    scope: &Scope,
+    options: &ContextOptions<'_>,
+) -> Result<Context> {
+    Ok(match agent {
         Some(agent) => memory(app, agent, as_of)?
             .with_clearance(Declared::find()?.effective(app, agent)?)
-            .context(&scope, &options)?,
+            .context(scope, options)?,
         None => WorkspaceMemory::in_capsule(app.location_when(as_of)?, moment::now)
-            .context(None, &scope, &options)?,
-    };
-    tell(app, agent.as_deref(), &told, args.budget)
+            .context(None, scope, options)?,
+    })
 }
 
 /// The re-ranker, where one is installed and there is something to compare with, unless it is

@@ -54,6 +54,7 @@ use crate::app::{App, Status, runs_as};
 use crate::args::{EventVerb, Verb};
 use crate::error::{CliError, Result};
 
+pub(crate) use hook::{fail_open, open_verb, tell_failed};
 pub(crate) use text::take_standard_input;
 
 /// How long what is recorded beside an answer may wait for another writer.

@@ -91,7 +91,7 @@ fn answer(
 }
 
 /// What decides where agents keep their traces.
-fn surroundings() -> Surroundings {
+pub(super) fn surroundings() -> Surroundings {
     let variable =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     Surroundings {

@@ -126,7 +126,7 @@ fn watched(capsule: &Path, name: &Path, holder: Option<&Holder>) -> CliError {
         .field("started_at", holder.started_at.clone())
 }
 
-fn job_holder(holder: &Holder) -> JobHolder {
+pub(super) fn job_holder(holder: &Holder) -> JobHolder {
     let start = holder.process_start.as_ref().unwrap_or(&holder.started_at);
     JobHolder { pid: holder.pid, host: holder.host.clone(), start: start.clone() }
 }
@@ -355,7 +355,11 @@ fn does_something(report: &Report) -> bool {
 }
 
 /// Does work that may take long, and says in the queue every now and then that it is still done.
-fn with_heartbeat<T>(location: &StoreLocation, holder: &JobHolder, work: impl FnOnce() -> T) -> T {
+pub(super) fn with_heartbeat<T>(
+    location: &StoreLocation,
+    holder: &JobHolder,
+    work: impl FnOnce() -> T,
+) -> T {
     let every = Duration::from_micros(u64::try_from(HEARTBEAT_US).unwrap_or_default());
     // Its own, since the work may hold the other in a turn.
     let location = location.impatient();

@@ -17,7 +17,7 @@ use super::agent::{
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
 use super::fs::{FileOut, FilesFoundOut, FsOut, ListingOut, WrittenOut};
-use super::hook::PreToolUseOut;
+use super::hook::{HookContextOut, NothingOut, PreToolUseOut};
 use super::key::KeyOut;
 use super::knowledge::{
     CapturedOut, PoliciesOut, PolicyDiffOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut,
@@ -104,6 +104,13 @@ const ANSWERS: &[(&str, Make)] = &[
     ("graph add-edge", of::<PutOut<'_>>),
     ("graph query", of::<Records<'_>>),
     ("history", of::<HistoryOut<'_>>),
+    ("hook pre-compact", of::<NothingOut>),
+    ("hook pre-tool-use", of::<PreToolUseOut>),
+    ("hook session-end", of::<NothingOut>),
+    ("hook session-start", of::<HookContextOut<'_>>),
+    ("hook stop", of::<NothingOut>),
+    ("hook subagent-stop", of::<NothingOut>),
+    ("hook user-prompt-submit", of::<HookContextOut<'_>>),
     ("hook write-guard", of::<PreToolUseOut>),
     ("import", of::<ImportOut<'_>>),
     ("init", of::<Made>),

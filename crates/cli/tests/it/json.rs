@@ -642,6 +642,7 @@ fn rest(to: &Checked) {
     let guard = ["hook", "write-guard", "--memory-root", "memory", "--run-folder", "."];
     to.answer(0, &guard, br#"{"tool_name":"Write","tool_input":{"file_path":"/a.md"}}"#);
     to.fails("invalid_event", &guard, b"{}");
+    hooks(to);
     to.ok(&["completions", "bash"]);
     to.ok(&["man"]);
     to.ok(&["man", "--out", "man"]);
@@ -653,6 +654,24 @@ fn rest(to: &Checked) {
     assert_eq!(answers.len(), 2, "{out}");
     answers.iter().zip(["put", "stats"]).for_each(|(answer, verb)| to.hold(verb, answer));
     to.called.borrow_mut().insert("shell".to_string());
+}
+
+fn hooks(to: &Checked) {
+    to.ok(&["fact", "add", "The harbour opens at six", "--id", "harbour"]);
+    let event = br#"{"prompt":"when does the harbour open","transcript_path":null}"#;
+    for verb in [
+        "session-start",
+        "user-prompt-submit",
+        "pre-compact",
+        "stop",
+        "session-end",
+        "subagent-stop",
+    ] {
+        to.answer(0, &["hook", verb], event);
+    }
+    to.answer(0, &["hook", "user-prompt-submit"], b"{}");
+    let write = br#"{"tool_name":"Write","tool_input":{"file_path":".kapsa/x"}}"#;
+    to.answer(0, &["hook", "pre-tool-use"], write);
 }
 
 #[test]

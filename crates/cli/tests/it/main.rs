@@ -17,6 +17,7 @@ mod fs;
 mod full_disk;
 mod help;
 mod hook;
+mod hooks;
 mod init;
 mod json;
 mod keys;

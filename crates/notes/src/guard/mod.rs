@@ -2,6 +2,7 @@
 //! folder. Decides before a tool is used; knows nothing of how it is asked.
 
 mod content;
+mod reserved;
 mod shell;
 
 use std::fs;
@@ -18,6 +19,8 @@ use super::note::Primitive;
 use super::paths;
 use super::run_folder::{Log, RunFolder};
 use super::stamp::Stamp;
+
+pub use reserved::decide_reserved;
 
 /// Tools that write a file, and where their input names it.
 const WRITERS: [(&str, &str); 4] = [
@@ -100,6 +103,9 @@ pub enum Denial {
     /// The command is not one of those that are known to write nothing.
     #[error("shell_write_denied:{0}")]
     ShellWrite(String),
+    /// The path is, or leads to, a capsule or what lies in its folder.
+    #[error("capsule_write_reserved:{0}")]
+    CapsuleReserved(String),
     /// No tool that is known to write nothing.
     #[error("tool_not_allowed:{0}")]
     ToolNotAllowed(String),

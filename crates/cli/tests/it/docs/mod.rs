@@ -63,6 +63,7 @@ pages! {
     filesystem "docs/filesystem.md"
     format "docs/format.md"
     glossary "docs/glossary.md"
+    hooks "docs/hooks.md"
     mutants "docs/mutants.md"
     reliability "docs/reliability.md"
     runs "docs/runs.md"

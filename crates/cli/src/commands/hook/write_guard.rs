@@ -1,26 +1,23 @@
-//! `hook`: what programs of agents call before they use a tool.
+//! `hook write-guard`: whether an agent that works on a memory as files may use a tool.
 //!
 //! Knows no capsule. Whatever goes wrong ends with the exit code that keeps the tool from being
 //! used, since those programs go on after any other.
 
-use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 
 use kapsa_notes::{Denial, Roots, Stamp, Verdict, decide, log_denied};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::args::{HookVerb, WriteGuard};
+use crate::args::WriteGuard;
 use crate::error::{CliError, Kind, Result};
 use crate::moment;
-use crate::wire::hook::{PermissionDecisionOut, PreToolUseOut};
+use crate::wire::hook::PreToolUseOut;
 
-use super::text::standard_input;
-
-/// Longest event, in bytes: it holds all that a tool writes.
-const EVENT_BYTES_MAX: usize = 64 * 1024 * 1024;
+use super::event::{malformed, object};
+use super::full;
 
 /// What is read of an event; programs put more into it.
 #[derive(Debug, Deserialize)]
@@ -31,10 +28,9 @@ struct ToolEvent {
     cwd: Option<PathBuf>,
 }
 
-/// `kapsa hook …`.
-pub(crate) fn run(app: &mut App, verb: HookVerb) -> Result<()> {
-    let HookVerb::WriteGuard(args) = verb;
-    let guarded = catch_unwind(AssertUnwindSafe(|| write_guard(app, &args)));
+/// `kapsa hook write-guard`.
+pub(super) fn run(app: &mut App, args: &WriteGuard) -> Result<()> {
+    let guarded = catch_unwind(AssertUnwindSafe(|| write_guard(app, args)));
     let guarded = guarded.unwrap_or_else(|_panic| {
         Err(CliError::system("internal", "the guard itself failed; the tool is not used"))
     });
@@ -43,7 +39,7 @@ pub(crate) fn run(app: &mut App, verb: HookVerb) -> Result<()> {
 }
 
 fn write_guard(app: &mut App, args: &WriteGuard) -> Result<()> {
-    let event = event()?;
+    let event: ToolEvent = object()?;
     let roots = Roots { memory: full(&args.memory_root)?, run: full(&args.run_folder)? };
     if !roots.run.is_dir() {
         let message = format!("there is no run folder {}", args.run_folder.display());
@@ -63,38 +59,9 @@ fn write_guard(app: &mut App, args: &WriteGuard) -> Result<()> {
     }
 }
 
-fn event() -> Result<ToolEvent> {
-    let mut bytes = Vec::new();
-    standard_input()?
-        .lock()
-        .take(EVENT_BYTES_MAX as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| CliError::io("read standard input", &error))?;
-    if bytes.len() > EVENT_BYTES_MAX {
-        return Err(malformed(&format!("longer than {} MiB", EVENT_BYTES_MAX / (1024 * 1024))));
-    }
-    serde_json::from_slice(&bytes).map_err(|error| malformed(&error.to_string()))
-}
-
-fn malformed(reason: &str) -> CliError {
-    let message = format!("the event on standard input cannot be read: {reason}");
-    CliError::system("invalid_event", message)
-        .hint("a PreToolUse event is one JSON object with tool_name, tool_input and cwd")
-}
-
-fn full(path: &Path) -> Result<PathBuf> {
-    absolute(path).map_err(|error| CliError::io(&format!("find {}", path.display()), &error))
-}
-
 /// Answers that the tool may not be used.
 fn deny(app: &mut App, denial: &Denial) -> Result<()> {
-    app.out.json(&PreToolUseOut {
-        hook_specific_output: PermissionDecisionOut {
-            hook_event_name: "PreToolUse",
-            permission_decision: "deny",
-            permission_decision_reason: denial.to_string(),
-        },
-    })?;
+    app.out.json(&PreToolUseOut::deny(denial.to_string()))?;
     app.out.flush()
 }
 
