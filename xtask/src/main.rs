@@ -14,6 +14,7 @@ mod model;
 mod mutants;
 mod odd;
 mod oldest;
+mod plugin;
 mod powercut;
 mod recall;
 mod scheduled;
@@ -56,6 +57,7 @@ Build
                      make a re-ranker for `kapsa model add`
   model --embedder FILE
                      make a larger embedder for `kapsa model add`
+  plugin [--out DIR] write the plugin folders of Claude Code and Codex
   schema             write docs/json.md and docs/schema/ from the types of the answers
 
 VERB --help says more about recall, torture, kill, odd, attack and powercut.";
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
         ("mutants", rest) => chore(mutants::run(&repository(), rest)),
+        ("plugin", rest) => chore(plugin::run(&repository(), rest)),
         ("schema", []) => chore(schema::run(&repository())),
         ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),

@@ -188,6 +188,19 @@ API_KEY, and addresses of mail become [REDACTED:rule]. In JSON the strings are r
 meant, those that hold JSON of their own too; everything else stays byte by byte. --check never \
 prints what it found.";
 
+pub(crate) const SETUP: &str = "\
+Examples:
+  kapsa setup --dry-run
+  kapsa setup
+  kapsa setup claude-code codex --project
+  kapsa setup --check
+  kapsa setup --undo
+
+Writes the MCP server, hooks and a short passage for agents into the configuration of each program, \
+shows every change, and keeps what a file was beside it. Comments, order and entries of others stay. \
+The memory is .kapsa/workspace.kapsa in the home folder, with --project in the project. --undo brings \
+each file back byte for byte, or takes out only its own lines where somebody changed it since.";
+
 pub(crate) const DOCTOR: &str = "\
 Examples:
   kapsa doctor

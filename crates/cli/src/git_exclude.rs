@@ -10,6 +10,8 @@ use kapsa_runs::shared_root;
 
 /// Endings of the files beside a capsule that are of this machine only.
 const ENDINGS: [&str; 3] = [".lock", ".branch", ".watch.lock"];
+/// What `setup` keeps of files as they were.
+const BACKUPS: &str = "*.kapsa-backup*";
 /// Ending of capsules as they are usually named.
 const USUAL: &str = ".kapsa";
 /// Characters that mean something in a pattern of git.
@@ -17,7 +19,17 @@ const SPECIAL: [char; 6] = ['\\', '*', '?', '[', '#', '!'];
 
 /// Excludes the files beside a capsule, where it lies in a working tree of git.
 pub(crate) fn exclude_beside(capsule: &Path) -> io::Result<()> {
-    let Some(folder) = git_folder(capsule) else { return Ok(()) };
+    exclude(capsule, &patterns(capsule))
+}
+
+/// Excludes what `setup` keeps beside files of a project.
+pub(crate) fn exclude_backups(file: &Path) -> io::Result<()> {
+    exclude(file, &[BACKUPS.to_string()])
+}
+
+/// Excludes patterns in the working tree of git that a file lies in.
+fn exclude(beside: &Path, wanted: &[String]) -> io::Result<()> {
+    let Some(folder) = git_folder(beside) else { return Ok(()) };
     let file = folder.join("info/exclude");
     // Nothing else than a file of rules is waited for or written to.
     if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
@@ -28,7 +40,6 @@ pub(crate) fn exclude_beside(capsule: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
     };
-    let wanted = patterns(capsule);
     let missing: Vec<_> = wanted
         .iter()
         .filter(|pattern| !known.lines().any(|line| line.trim_end() == *pattern))

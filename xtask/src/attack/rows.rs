@@ -307,6 +307,7 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("run status", Owners, &["--run {run}"]),
     row("run task start", Owners, &["{word} --run {run}"]),
     row("salvage", Owners, &["new.kapsa"]),
+    row("setup", Owners, &["zed --dry-run", "--undo --dry-run"]),
     row("shell", Anybodys, &["< {script}", "--stop < {script}"]),
     row("stats", Owners, &["", "--count"]),
     row("status", Owners, &[""]),

@@ -26,11 +26,12 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 20] = [
+const LAYERS: [Layer; 21] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
     Layer { name: "redact", uses: &[], kind: Kind::Library },
+    Layer { name: "setup", uses: &[], kind: Kind::Library },
     Layer { name: "statement", uses: &["redact"], kind: Kind::Library },
     Layer { name: "ingest", uses: &["redact"], kind: Kind::Library },
     Layer {
@@ -65,6 +66,7 @@ const EVERY_LIBRARY: &[&str] = &[
     "index",
     "model",
     "redact",
+    "setup",
     "statement",
     "ingest",
     "extract",
@@ -82,6 +84,7 @@ const EVERYTHING: &[&str] = &[
     "index",
     "model",
     "redact",
+    "setup",
     "statement",
     "ingest",
     "extract",
@@ -127,6 +130,7 @@ const CONFINED: [Confined; 16] = [
 const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "model",
     "redact",
+    "setup",
     "ingest",
     "extract",
     "notes",

@@ -21,6 +21,7 @@ const GROUPS: [VerbGroup; 8] = [
         heading: "Remember and find",
         verbs: &[
             "init",
+            "setup",
             "put",
             "find",
             "get",

@@ -29,6 +29,7 @@ mod review;
 mod role;
 mod run;
 mod search;
+mod setup;
 mod traces;
 mod transfer;
 mod values;
@@ -62,6 +63,7 @@ pub(crate) use run::{
 pub(crate) use search::{
     Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, Reranking, SearchBy,
 };
+pub(crate) use setup::SetupArgs;
 pub(crate) use traces::{
     ConnectArgs, MaintainArgs, PipelineArgs, SummariseArgs, SyncArgs, TraceArgs, TraceVerb,
 };
@@ -150,6 +152,9 @@ pub(crate) enum Verb {
     /// Create a capsule in this folder (.kapsa/workspace.kapsa)
     #[command(after_help = examples::INIT)]
     Init(Init),
+    /// Give the agents on this machine a memory: Claude Code, Codex, …
+    #[command(after_help = examples::SETUP)]
+    Setup(SetupArgs),
     /// Create a capsule at a path
     #[command(after_help = examples::CREATE)]
     Create(Create),

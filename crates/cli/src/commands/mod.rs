@@ -33,6 +33,7 @@ mod review;
 mod role;
 mod run;
 mod schedule;
+mod setup;
 mod shell;
 mod svc;
 mod sync;
@@ -153,6 +154,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Replay(args) => return knowledge::replay(app, args.verb),
         Verb::Salvage(args) => return care::salvage(app, &args),
         Verb::Run(args) => return run::run(app, args.verb),
+        Verb::Setup(args) => return setup::run(app, &args),
         Verb::Role(args) => return role::run(app, args.verb),
         Verb::Shell(args) => return crate::shell::run(app, &args),
         Verb::Init(args) => init::init(app, &args),

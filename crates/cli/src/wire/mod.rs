@@ -25,6 +25,7 @@ pub(crate) mod review;
 pub(crate) mod role;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod setup;
 pub(crate) mod shell;
 pub(crate) mod svc;
 pub(crate) mod tour;

@@ -32,6 +32,7 @@ use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut, Schedul
 use super::run::{
     self, ConfigOut, FinishedOut, RecordedOut, RunsOut, StartedOut, StatusOut, StepAnswer,
 };
+use super::setup::SetupAnswer;
 use super::shell::{CompletionsOut, ManOut, ShellOut};
 use super::svc;
 use super::tour::TourOut;
@@ -174,6 +175,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("run status", of::<StatusOut<'_>>),
     ("run task start", of::<StepAnswer<'_, StartedOut<'_>>>),
     ("salvage", of::<SalvageOut<'_>>),
+    ("setup", of::<SetupAnswer>),
     ("shell", of::<ShellOut>),
     ("stats", of::<StatsOut<'_>>),
     ("status", of::<SyncStatusOut<'_>>),

@@ -144,6 +144,15 @@ impl Checked {
     fn run(&self, args: &[&str], stdin: &[u8]) -> Output {
         let mut command = self.sandbox.command();
         command.env("KAPSA_MODELS", self.sandbox.path("models")).args(args);
+        if args.starts_with(&["setup"]) {
+            // The configuration of whoever runs the tests is none of theirs.
+            let home = self.sandbox.path("home");
+            std::fs::create_dir_all(&home).expect("a home");
+            command.env("HOME", home);
+            for name in ["XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"] {
+                command.env_remove(name);
+            }
+        }
         if !args.contains(&"--json") && !args.starts_with(&["svc"]) {
             command.arg("--json");
         }
@@ -588,12 +597,26 @@ fn meaning(to: &Checked) {
     to.ok(&["model", "remove", "tiny-reranker"]);
 }
 
+fn setup(to: &Checked) {
+    to.ok(&["setup", "codex", "--dry-run"]);
+    to.ok(&["setup", "codex"]);
+    to.ok(&["setup", "claude-code", "cursor", "--project"]);
+    to.ok(&["setup", "--undo", "--project"]);
+    to.sandbox.write(
+        "home/.codex/config.toml",
+        "[mcp_servers.kapsa]\ncommand = \"/gone/kapsa\"\nargs = [\"mcp\"]\n",
+    );
+    to.answer(1, &["setup", "codex", "--check"], b"");
+    to.answer(0, &["setup", "--undo"], b"");
+}
+
 fn care(to: &Checked) {
     to.ok(&["doctor"]);
     to.ok(&["verify"]);
     let key = to.ok(&["key", "init"]);
     to.ok(&["key", "show"]);
     to.answer(0, &["redact", "-"], b"write to jo@kapsa-memory.dev");
+    setup(to);
     let said = ["Never edit the files in generated/ by hand."];
     crate::traces::write_session(&to.sandbox, "traces/s1.jsonl", "s1", &said);
     to.sandbox.write("traces/broken.db", b"SQLite format 3\0broken");

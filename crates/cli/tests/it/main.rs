@@ -38,6 +38,7 @@ mod roles;
 mod runs;
 mod salvage;
 mod scenarios;
+mod setup;
 mod shell;
 mod space;
 mod support;

@@ -69,6 +69,7 @@ pages! {
     runs "docs/runs.md"
     search "docs/search.md"
     security "docs/security.md"
+    setup "docs/setup.md"
     traces "docs/traces.md"
     versions "docs/versions.md"
 }

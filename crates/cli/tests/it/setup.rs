@@ -1,0 +1,220 @@
+//! `setup` at the command line: what it finds, shows, writes, takes back and measures.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::{Value, json};
+
+use crate::support::{Run, Sandbox, output};
+
+/// Calls with the sandbox's `home` as the home folder, and nothing of the machine on the path but
+/// the usual tools.
+fn at_home(sandbox: &Sandbox, args: &[&str]) -> Run {
+    fs::create_dir_all(sandbox.path("home")).expect("a home");
+    let mut command = sandbox.command();
+    for name in
+        ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
+    {
+        command.env_remove(name);
+    }
+    command.env("HOME", sandbox.path("home")).env("PATH", "/usr/bin:/bin").arg("setup").args(args);
+    output(command, b"").into()
+}
+
+fn answer(sandbox: &Sandbox, code: i32, args: &[&str]) -> Value {
+    let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+    let run = at_home(sandbox, &args);
+    assert_eq!(run.code, Some(code), "{args:?}: {run:?}");
+    let text = if run.out.is_empty() { &run.err } else { &run.out };
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{args:?}: {error} in {text}"))
+}
+
+fn read(sandbox: &Sandbox, name: &str) -> String {
+    fs::read_to_string(sandbox.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+const CLAUDE: &str = "{\n  \"numStartups\": 3\n}\n";
+const CODEX: &str = "# mine\nmodel = \"gpt-5\"\n";
+
+/// A home with two programs in it.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.write("home/.claude.json", CLAUDE);
+    sandbox.write("home/.codex/config.toml", CODEX);
+    sandbox
+}
+
+#[test]
+fn a_dry_run_shows_each_change_and_writes_nothing() {
+    let sandbox = sandbox();
+    let run = at_home(&sandbox, &["--dry-run"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    for shown in [
+        "Claude Code",
+        "Codex",
+        "+    \"kapsa\": {",
+        "+[mcp_servers.kapsa]",
+        "hook session-start",
+        "kapsa:begin",
+    ] {
+        assert!(run.out.contains(shown), "{shown}: {}", run.out);
+    }
+    assert!(!run.out.contains("Zed"), "{}", run.out);
+    assert!(run.err.contains("nothing was written"), "{}", run.err);
+    assert_eq!(read(&sandbox, "home/.claude.json"), CLAUDE);
+    let left: Vec<_> = fs::read_dir(sandbox.path("home")).expect("home").collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn what_is_installed_is_set_up_once_and_taken_back_byte_for_byte() {
+    let sandbox = sandbox();
+    let out = answer(&sandbox, 0, &[]);
+    assert_eq!(out["memory"]["created"], json!(true));
+    assert!(sandbox.path("home/.kapsa/workspace.kapsa").is_file());
+    let programs: Vec<_> = out["programs"].as_array().expect("a list").iter().collect();
+    assert_eq!(programs.len(), 2);
+    assert!(programs[0]["files"][0]["diff"].as_str().is_some_and(|diff| diff.contains("\"mcp\"")));
+
+    let state: Value = serde_json::from_str(&read(&sandbox, "home/.claude.json")).expect("JSON");
+    let server = &state["mcpServers"]["kapsa"];
+    assert_eq!(server["command"], json!(env!("CARGO_BIN_EXE_kapsa")));
+    assert_eq!(server["args"], json!(["mcp"]));
+    assert_eq!(state["numStartups"], json!(3));
+    assert!(read(&sandbox, "home/.codex/config.toml").starts_with(CODEX));
+
+    let again = answer(&sandbox, 0, &[]);
+    assert_eq!(again["memory"]["created"], json!(false));
+    for program in again["programs"].as_array().expect("a list") {
+        for file in program["files"].as_array().expect("a list") {
+            assert_eq!(file["change"], json!("unchanged"), "{file}");
+        }
+    }
+
+    let undone = answer(&sandbox, 0, &["--undo"]);
+    assert!(undone["files"].as_array().is_some_and(|files| files.len() == 6), "{undone}");
+    assert_eq!(read(&sandbox, "home/.claude.json"), CLAUDE);
+    assert_eq!(read(&sandbox, "home/.codex/config.toml"), CODEX);
+    assert!(sandbox.path("home/.kapsa/workspace.kapsa").is_file(), "a memory is never deleted");
+    assert!(!sandbox.path("home/.claude").exists(), "the folder was made by setup");
+    let nothing = at_home(&sandbox, &["--undo"]);
+    assert!(nothing.out.contains("nothing of Kapsa was found"), "{nothing:?}");
+}
+
+#[test]
+fn one_file_that_cannot_be_read_keeps_its_program_out_and_no_other() {
+    let sandbox = sandbox();
+    sandbox.write("home/.codex/config.toml", "a = 1\nb =\n");
+    let out = answer(&sandbox, 1, &[]);
+    let failure = &out["programs"][1]["failure"];
+    assert_eq!(failure["code"], json!("unreadable_config"));
+    assert!(failure["message"].as_str().is_some_and(|text| text.contains("config.toml:2: ")));
+    assert!(read(&sandbox, "home/.claude.json").contains("kapsa"));
+    assert!(!sandbox.path("home/.codex/hooks.json").exists());
+    let error = answer(&sandbox, 1, &["codex"]);
+    assert_eq!(error["error"]["code"], json!("unreadable_config"));
+}
+
+#[test]
+fn an_entry_of_somebody_else_is_replaced_by_force_only() {
+    let sandbox = Sandbox::empty();
+    let theirs = "{\"mcpServers\": {\"kapsa\": {\"command\": \"npx\"}}}\n";
+    sandbox.write("home/.cursor/mcp.json", theirs);
+    let error = answer(&sandbox, 1, &["cursor"]);
+    assert_eq!(error["error"]["code"], json!("foreign_entry"));
+    assert!(error["error"]["message"].as_str().is_some_and(|text| text.contains("npx")));
+    answer(&sandbox, 0, &["cursor", "--force"]);
+    assert!(!read(&sandbox, "home/.cursor/mcp.json").contains("npx"));
+    answer(&sandbox, 0, &["--undo"]);
+    assert_eq!(read(&sandbox, "home/.cursor/mcp.json"), theirs);
+}
+
+#[test]
+fn a_project_gets_a_memory_of_its_own_and_files_without_paths_of_the_machine() {
+    let sandbox = Sandbox::empty();
+    fs::create_dir_all(sandbox.path(".git")).expect("a repository");
+    let bin = sandbox.path("bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    symlink(env!("CARGO_BIN_EXE_kapsa"), bin.join("kapsa")).expect("a link");
+    let mut command = sandbox.command();
+    command.env("HOME", sandbox.path("home")).env("PATH", &bin).env_remove("XDG_STATE_HOME");
+    command.args(["setup", "claude-code", "cursor", "--project"]);
+    let run: Run = output(command, b"").into();
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(sandbox.capsule().is_file());
+    for name in [".mcp.json", ".cursor/mcp.json", ".claude/settings.json"] {
+        let text = read(&sandbox, name);
+        assert!(text.contains("kapsa") && !text.contains(&bin.display().to_string()), "{text}");
+    }
+    assert!(read(&sandbox, ".cursor/mcp.json").contains("${workspaceFolder}/.kapsa"));
+    assert!(read(&sandbox, "AGENTS.md").contains("memory_search"));
+}
+
+#[test]
+fn the_home_folder_is_no_project() {
+    let sandbox = sandbox();
+    let mut command = sandbox.command();
+    command.current_dir(sandbox.path("home")).env("HOME", sandbox.path("home"));
+    command.args(["setup", "codex", "--project"]);
+    let run: Run = output(command, b"").into();
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.err.contains("no project"), "{run:?}");
+    assert_eq!(read(&sandbox, "home/.codex/config.toml"), CODEX);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let sandbox = Sandbox::empty();
+    for (code, args) in [
+        ("no_program", &[][..]),
+        ("no_project_file", &["windsurf", "--project"]),
+        ("not_set_up", &["--check"]),
+        ("usage", &["emacs"]),
+        ("usage", &["--undo", "--check"]),
+        ("usage", &["--global", "--project"]),
+        ("access_denied", &["zed", "--as", "guest"]),
+    ] {
+        let error = answer(&sandbox, 1, args);
+        assert_eq!(error["error"]["code"], json!(code), "{args:?}: {error}");
+    }
+    assert!(!sandbox.path("home/.kapsa").exists(), "nothing was made");
+}
+
+#[test]
+fn check_starts_no_other_program() {
+    let sandbox = Sandbox::empty();
+    let marker = sandbox.path("started");
+    let other = sandbox.write("bin/kapsa", format!("#!/bin/sh\ntouch {}\n", marker.display()));
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let entry = json!({ "command": other, "args": ["mcp"] });
+    let hook = format!("\"{}\" hook stop --client claude-code", other.display());
+    sandbox.write("home/.claude.json", json!({ "mcpServers": { "kapsa": entry } }).to_string());
+    let hooks =
+        json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": hook }] }] } });
+    sandbox.write("home/.claude/settings.json", hooks.to_string());
+    let out = answer(&sandbox, 1, &["--check"]);
+    assert_eq!(out["works"], json!(false));
+    let trials = out["programs"][0]["trials"].as_array().expect("a list").clone();
+    let of = |what: &str| {
+        trials.iter().find(|trial| trial["what"] == what).cloned().expect("it was tried")
+    };
+    for what in ["server", "hook Stop"] {
+        assert_eq!(of(what)["works"], json!(false));
+        assert!(of(what)["detail"].as_str().is_some_and(|text| text.contains("another program")));
+    }
+    assert!(!marker.exists(), "another program was started");
+}
+
+#[test]
+fn check_starts_nothing_in_a_strange_environment() {
+    let sandbox = Sandbox::empty();
+    let program = env!("CARGO_BIN_EXE_kapsa");
+    let entry = json!({ "command": program, "args": ["mcp"], "env": { "LD_PRELOAD": "x.so" } });
+    sandbox.write("home/.claude.json", json!({ "mcpServers": { "kapsa": entry } }).to_string());
+    let out = answer(&sandbox, 1, &["--check"]);
+    let trial = &out["programs"][0]["trials"][0];
+    assert!(
+        trial["detail"].as_str().is_some_and(|text| text.contains("sets LD_PRELOAD")),
+        "{trial}"
+    );
+}
