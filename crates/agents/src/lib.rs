@@ -28,6 +28,7 @@ mod kind_index;
 mod location;
 mod matching;
 mod memory;
+mod memory_tool;
 mod records;
 mod reflect;
 mod relations;
@@ -60,6 +61,10 @@ pub use location::StoreLocation;
 pub use matching::SHARED_WORDS_MIN;
 pub use memory::{
     AgentMemory, CONFIRMED_RISE, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT,
+};
+pub use memory_tool::{
+    MEMORY_FILE_BYTES_MAX, MEMORY_FILE_LINES_MAX, MEMORY_PATH_BYTES_MAX, MemoryCommand, MemoryTool,
+    Refusal,
 };
 pub use records::fresh_id;
 pub use reflect::{

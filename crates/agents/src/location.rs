@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use kapsa_memory::access::{Classified, ClearanceProfile};
+use kapsa_memory::access::{Classification, Classified, ClearanceProfile};
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{
     AsOf, Batch, CapsuleError, Error, Micros, NewRecord, Provenance, RawView, Reader, Record,
@@ -117,6 +117,20 @@ impl StoreLocation {
     pub(crate) fn principal(&self) -> String {
         let acting = self.principal.as_ref().map(|profile| profile.principal.clone());
         acting.unwrap_or_else(|| self.options.provenance.principal.clone())
+    }
+
+    /// The domain of what is written without naming one: for a principal that may not write what
+    /// has none, the only one that it is cleared for.
+    pub(crate) fn domain_unnamed(&self) -> String {
+        let Some(profile) = &self.principal else { return String::new() };
+        if profile.allows("", Classification::Internal, &[]) {
+            return String::new();
+        }
+        let mut domains = profile.domains.keys();
+        match (domains.next(), domains.next()) {
+            (Some(only), None) => only.clone(),
+            _ => String::new(),
+        }
     }
 
     /// What the branch holds now, or held then; none when there is no capsule yet.

@@ -243,6 +243,16 @@ Examples:
   kapsa tour
   kapsa tour --json";
 
+pub(crate) const MEMORY_TOOL: &str = "\
+Examples:
+  echo '{\"command\":\"view\",\"path\":\"/memories\"}' | kapsa memory-tool
+  kapsa memory-tool --agent ann < commands.jsonl
+
+Each JSON object on standard input is the input of one use of the tool: view, create, \
+str_replace, insert, delete or rename. Each is answered by one line, {\"content\":…,\"is_error\":…}, \
+before the next is read. Each file is a record, such as memories/ann/files/todo.md, with its \
+history. docs/memory-tool.md says more.";
+
 pub(crate) const HOOK: &str = "\
 Examples:
   kapsa hook session-start < event.json

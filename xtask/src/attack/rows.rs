@@ -220,6 +220,7 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("log", Owners, &["", "--all", "--graph --all"]),
     row("maintain", Owners, &["", "--apply"]),
     row("man", Nobodys, &[""]),
+    row("memory-tool", Anybodys, &["< {memory-command}", "< {memory-command}{memory-command}"]),
     row(
         "merge",
         Owners,

@@ -222,6 +222,19 @@ const SCRIPT: [&str; 14] = [
     "fact get FACT",
 ];
 
+const MEMORY_COMMANDS: [&str; 10] = [
+    "{\"command\": \"view\", \"path\": \"/memories\"}\n",
+    "{\"command\": \"view\", \"path\": \"/memories/WORD\"}\n",
+    "{\"command\": \"view\", \"path\": \"/memories/../_/files/WORD\"}\n",
+    "{\"command\": \"create\", \"path\": \"/memories/mine\", \"file_text\": \"mine of the ferry\"}\n",
+    "{\"command\": \"create\", \"path\": \"/memories/WORD/mine\", \"file_text\": \"\"}\n",
+    "{\"command\": \"str_replace\", \"path\": \"/memories/mine\", \"old_str\": \"ferry\", \"new_str\": \"mine\"}\n",
+    "{\"command\": \"insert\", \"path\": \"/memories/mine\", \"insert_line\": 0, \"insert_text\": \"mine\"}\n",
+    "{\"command\": \"delete\", \"path\": \"/memories/WORD\"}\n",
+    "{\"command\": \"rename\", \"old_path\": \"/memories/mine\", \"new_path\": \"/memories/WORD\"}\n",
+    "{\"command\": \"delete\", \"path\": \"/memories/mine\"}\n",
+];
+
 /// Draws values for a call.
 pub(super) struct Values<'a, 'r> {
     pub(super) stage: &'a Trio,
@@ -371,6 +384,7 @@ impl Values<'_, '_> {
                     "[1]",
                 ])
                 .to_owned(),
+            "memory-command" => self.template(&MEMORY_COMMANDS),
             "prompt" => format!("{{\"prompt\": \"what about {}\"}}", self.sentence()),
             "number" => self.one_of(&["0", "1", "2", "3", "0.5", "7", "50", "1000"]).to_owned(),
             "when" => self.one_of(&["now", "later"]).to_owned(),

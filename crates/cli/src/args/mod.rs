@@ -25,6 +25,7 @@ mod groups;
 mod hook;
 mod key;
 mod knowledge;
+mod memory_tool;
 mod review;
 mod role;
 mod run;
@@ -50,6 +51,7 @@ pub(crate) use key::{KeyArgs, KeyVerb};
 pub(crate) use knowledge::{
     EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
 };
+pub(crate) use memory_tool::MemoryToolArgs;
 pub(crate) use review::{
     REVIEW_LIMIT_DEFAULT, ReviewArgs, ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb,
     TrustLevel,
@@ -332,6 +334,9 @@ pub(crate) enum Verb {
     /// Browse and write an agent's memory as a file system
     #[command(after_help = examples::FS, subcommand_required = true, arg_required_else_help = true)]
     Fs(FsArgs),
+    /// Carry out commands of a model's memory tool (memory_20250818)
+    #[command(after_help = examples::MEMORY_TOOL)]
+    MemoryTool(MemoryToolArgs),
     /// Set what each principal may read
     #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
     Clearance(ClearanceArgs),

@@ -23,6 +23,7 @@ mod insight;
 mod key;
 mod knowledge;
 mod known;
+mod memory_tool;
 mod merge;
 mod names;
 mod pipelines;
@@ -94,6 +95,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Insight(_) => "insight",
         Verb::Context(_) => "context",
         Verb::Fs(_) => "fs",
+        Verb::MemoryTool(_) => "memory-tool",
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
             let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
@@ -195,6 +197,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Insight(args) => insight::run(app, args.verb),
         Verb::Context(args) => context::run(app, *args),
         Verb::Fs(args) => fs::run(app, args.verb),
+        Verb::MemoryTool(args) => memory_tool::run(app, &args),
         Verb::Clearance(args) => clearance::run(app, args.verb),
         Verb::Review(args) => review::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),

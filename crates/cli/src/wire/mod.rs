@@ -16,6 +16,7 @@ pub(crate) mod fs;
 pub(crate) mod hook;
 pub(crate) mod key;
 pub(crate) mod knowledge;
+pub(crate) mod memory_tool;
 pub(crate) mod merge;
 pub(crate) mod model;
 pub(crate) mod put;

@@ -22,6 +22,7 @@ use super::key::KeyOut;
 use super::knowledge::{
     CapturedOut, PoliciesOut, PolicyDiffOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut,
 };
+use super::memory_tool::MemoryToolOut;
 use super::merge::MergeAnswer;
 use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
@@ -127,6 +128,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("log", of::<LogOut<'_>>),
     ("maintain", of::<MaintainOut<'_>>),
     ("man", of::<ManOut<'_>>),
+    ("memory-tool", of::<MemoryToolOut<'_>>),
     ("merge", of::<MergeAnswer<'_>>),
     ("model add", of::<ModelsOut<'_>>),
     ("model info", of::<ModelInfoOut<'_>>),
@@ -194,7 +196,7 @@ const ANSWERS: &[(&str, Make)] = &[
 ];
 
 /// What the names of verbs begin with whose answers hold no warnings: their contract is fixed.
-const WITHOUT_WARNINGS: [&str; 2] = ["hook ", "svc "];
+const WITHOUT_WARNINGS: [&str; 3] = ["hook ", "memory-tool", "svc "];
 /// Name of the schema of failures, beside those of the verbs.
 const ERROR: &str = "error";
 /// Most columns of a line of the reference.

@@ -72,8 +72,9 @@ fn things_have_one_name() {
         "timeline",
         "home",
     ];
-    for (verb, schema) in
-        schema::schemas().into_iter().filter(|(verb, _)| !verb.starts_with("svc "))
+    for (verb, schema) in schema::schemas()
+        .into_iter()
+        .filter(|(verb, _)| !verb.starts_with("svc ") && verb != "memory-tool")
     {
         for (name, field) in properties(&schema) {
             assert!(!OTHERS.contains(&name.as_str()), "{verb} has `{name}`");
@@ -666,6 +667,7 @@ fn rest(to: &Checked) {
     to.answer(0, &guard, br#"{"tool_name":"Write","tool_input":{"file_path":"/a.md"}}"#);
     to.fails("invalid_event", &guard, b"{}");
     hooks(to);
+    memory_tool(to);
     to.ok(&["completions", "bash"]);
     to.ok(&["man"]);
     to.ok(&["man", "--out", "man"]);
@@ -677,6 +679,17 @@ fn rest(to: &Checked) {
     assert_eq!(answers.len(), 2, "{out}");
     answers.iter().zip(["put", "stats"]).for_each(|(answer, verb)| to.hold(verb, answer));
     to.called.borrow_mut().insert("shell".to_string());
+}
+
+fn memory_tool(to: &Checked) {
+    let command = br#"{"command":"create","path":"/memories/a.md","file_text":"x"}"#;
+    to.answer(0, &["memory-tool"], command);
+    to.answer(
+        0,
+        &["memory-tool"],
+        b"{\"command\":\"view\",\"path\":\"/memories\"}\n{\"command\":1}",
+    );
+    to.fails("invalid_json", &["memory-tool"], b"x");
 }
 
 fn hooks(to: &Checked) {

@@ -25,6 +25,7 @@ mod knowledge;
 mod lock;
 mod meaning;
 mod memory_bound;
+mod memory_tool;
 mod neighbours;
 mod people;
 mod pipelines;

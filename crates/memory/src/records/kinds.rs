@@ -26,6 +26,8 @@ pub const FACT: &str = "fact";
 pub const EPISODE: &str = "episode";
 /// Something that an agent learned; its own.
 pub const INSIGHT: &str = "insight";
+/// A file that an agent keeps for itself.
+pub const MEMORY_FILE: &str = "memory_file";
 /// How often a fact was read: the capsule writes it about itself, and no search or list of memories
 /// shows it.
 pub const ACCESS: &str = "access";

@@ -9,12 +9,21 @@ use crate::records::kinds::{ACCESS, EPISODE, FACT, INSIGHT};
 use crate::records::record::Record;
 use crate::records::uri::{Uri, is_invisible};
 
-/// Whose memory a URI belongs to: that of an agent's episode or insight. What counts reads is
-/// nobody's.
+/// What the names of the files of agents begin with.
+const FILES: &str = "memories";
+/// The part of a name that stands for no agent.
+pub const NOBODY: &str = "_";
+
+/// Whose memory a URI belongs to: that of an agent's episode, insight or file. What counts reads is
+/// nobody's, and so are the owner's files: the owner needs no leave.
 pub fn owner_of(uri: &Uri) -> Option<String> {
     let (kind, rest) = uri.short().split_once('/')?;
     match kind {
         EPISODE | INSIGHT => Some(unescape(rest.split('/').next()?).unwrap_or_default()),
+        FILES => {
+            let agent = rest.split('/').next().filter(|agent| *agent != NOBODY);
+            Some(agent.and_then(unescape).unwrap_or_default())
+        }
         ACCESS => Some(String::new()),
         _ => None,
     }
