@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use kapsa_agents::StoreLocation;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::branch::{MAIN, branch_name};
-use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue};
 use kapsa_memory::transfer::{Mounts, mount_path};
+pub(crate) use kapsa_memory::{AnyReader, AnyWriter};
 use kapsa_memory::{
-    AsOf, Coverage, Error, Holder, KeySource, Listing, Models, NewRecord, NewVectors,
-    PrincipalReader, PrincipalWriter, Provenance, Reader, Record, Trust, UnlockedWriter,
-    Unpublished, Uri, WriteOptions, Writer,
+    AsOf, Error, Holder, KeySource, PrincipalReader, Provenance, Reader, Record, Trust,
+    UnlockedWriter, Uri, WriteOptions, Writer,
 };
 
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
@@ -42,152 +41,16 @@ impl Status {
     }
 }
 
-/// A reader of whoever acts. This crate decides here, and nowhere else, which of the two it is.
-pub(crate) enum AnyReader {
-    Owner(Reader),
-    Principal(PrincipalReader),
-}
-
-impl AnyReader {
-    pub(crate) fn get(&self, uri: &Uri) -> Result<Record, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.get(uri),
-            AnyReader::Principal(reader) => reader.get(uri),
-        }
-    }
-
-    pub(crate) fn record(&self, sequence: u64) -> Result<Record, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.record(sequence),
-            AnyReader::Principal(reader) => reader.record(sequence),
-        }
-    }
-
-    pub(crate) fn branch_of(&self, record: &Record) -> Result<String, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.branch_of(record),
-            AnyReader::Principal(reader) => reader.branch_of(record),
-        }
-    }
-
-    pub(crate) fn branch(&self) -> Result<String, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.branch(),
-            AnyReader::Principal(reader) => reader.branch(),
-        }
-    }
-
-    pub(crate) fn revisions(&self, uri: &Uri) -> Result<Listing<'_>, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.revisions(uri),
-            AnyReader::Principal(reader) => reader.revisions(uri),
-        }
-    }
-
-    pub(crate) fn find_by(
-        &self,
-        request: &FindRequest,
-        models: Models<'_>,
-    ) -> Result<Found, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.find_by(request, models),
-            AnyReader::Principal(reader) => reader.find_by(request, models),
-        }
-    }
-
-    pub(crate) fn same_text(&self, text: &str) -> Result<Option<Record>, Error> {
-        match self {
-            AnyReader::Owner(reader) => kapsa_memory::same_text(reader, text),
-            AnyReader::Principal(reader) => reader.same_text(text),
-        }
-    }
-
-    pub(crate) fn unknown_values(&self, filter: &Filter) -> Result<Vec<UnknownValue>, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.unknown_values(filter),
-            AnyReader::Principal(reader) => reader.unknown_values(filter),
-        }
-    }
-
-    pub(crate) fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>, Error> {
-        self.list(request)?.collect()
-    }
-
-    pub(crate) fn list(&self, request: &TimelineRequest) -> Result<Listing<'_>, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.list(request),
-            AnyReader::Principal(reader) => reader.list(request),
-        }
-    }
-
-    pub(crate) fn coverage(&self) -> Result<Coverage, Error> {
-        match self {
-            AnyReader::Owner(reader) => reader.coverage(),
-            AnyReader::Principal(reader) => reader.coverage(),
-        }
-    }
-}
-
-/// A writer of whoever acts.
-pub(crate) enum AnyWriter {
-    Owner(Writer),
-    Principal(PrincipalWriter),
-}
-
-impl AnyWriter {
-    /// Puts records in one commit. Where one names no domain or no level, those of what it takes
-    /// the place of stay.
-    pub(crate) fn put_many(&mut self, records: Vec<NewRecord>) -> Result<Vec<Put>, Error> {
-        self.prepared(records)?.publish()
-    }
-
-    /// As [`AnyWriter::put_many`], with the vectors that were made of these records, all in one
-    /// commit. Returns whether they have them as well.
-    pub(crate) fn put_embedded(
-        &mut self,
-        records: Vec<NewRecord>,
-        vectors: NewVectors,
-    ) -> Result<(Vec<Put>, bool), Error> {
-        self.prepared(records)?.publish_with_vectors(vectors)
-    }
-
-    fn prepared(&mut self, records: Vec<NewRecord>) -> Result<Unpublished<'_>, Error> {
-        match self {
-            AnyWriter::Owner(writer) => {
-                let mut transaction = writer.transaction();
-                records.into_iter().try_for_each(|record| transaction.revise(record))?;
-                transaction.prepare()
-            }
-            AnyWriter::Principal(writer) => {
-                let mut transaction = writer.transaction();
-                records.into_iter().try_for_each(|record| transaction.put(record))?;
-                transaction.prepare()
-            }
-        }
-    }
-
-    /// Whether a large record is indexed when this writer is dropped.
-    pub(crate) fn leaves_index(&self) -> bool {
-        match self {
-            AnyWriter::Owner(writer) => writer.leaves_index(),
-            AnyWriter::Principal(writer) => writer.leaves_index(),
-        }
-    }
-
-    pub(crate) fn forget(&mut self, uri: &Uri) -> Result<Put, Error> {
-        match self {
-            AnyWriter::Owner(writer) => writer.forget(uri),
-            AnyWriter::Principal(writer) => writer.forget(uri),
-        }
-    }
-
-    /// The owner's writer, for a part of a verb that principals may use in other ways.
-    pub(crate) fn owner(&mut self, app: &App, what: &'static str) -> Result<&mut Writer> {
-        app.refuse_principals(what)?;
-        match self {
-            AnyWriter::Owner(writer) => Ok(writer),
-            AnyWriter::Principal(_) => unreachable!("a principal acts, and was refused"),
-        }
+/// The owner's writer, for a part of a verb that principals may use in other ways.
+pub(crate) fn owner_of<'w>(
+    app: &App,
+    writer: &'w mut AnyWriter,
+    what: &'static str,
+) -> Result<&'w mut Writer> {
+    app.refuse_principals(what)?;
+    match writer {
+        AnyWriter::Owner(writer) => Ok(writer),
+        AnyWriter::Principal(_) => unreachable!("a principal acts, and was refused"),
     }
 }
 

@@ -1,57 +1,12 @@
-//! Stored text is shown so that it can neither act on a terminal nor hide in a log.
-//!
-//! Stored bytes are never changed; only what is printed is. Control characters (C0, DEL, C1), bidi
-//! controls and characters that are drawn as nothing become visible escapes.
+//! JSON that is harmless to a terminal; of text the same is made by the library.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io;
 
-use kapsa_memory::uri::is_invisible;
+use kapsa_memory::escape::is_hidden;
+pub(crate) use kapsa_memory::escape::{body, is_plain, line};
 use serde_json::ser::Formatter;
 
-/// Text of several lines: newlines and tabs stay, everything else that is not plain is made
-/// visible.
-pub(crate) fn body(text: &str) -> Cow<'_, str> {
-    escape(text, |c| hidden(c) && c != '\n' && c != '\t')
-}
-
-/// Text for one line: newlines and tabs are made visible too.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
-    escape(text, hidden)
-}
-
-/// Whether text can be shown as it is, on one line.
-pub(crate) fn is_plain(text: &str) -> bool {
-    !text.contains(hidden)
-}
-
-fn hidden(c: char) -> bool {
-    c.is_control() || is_invisible(c)
-}
-
-fn escape(text: &str, dangerous: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let Some(first) = text.find(&dangerous) else { return Cow::Borrowed(text) };
-    let mut out = String::with_capacity(text.len() + 16);
-    out.push_str(&text[..first]);
-    for c in text[first..].chars() {
-        if dangerous(c) { push_visible(&mut out, c) } else { out.push(c) }
-    }
-    Cow::Owned(out)
-}
-
-fn push_visible(out: &mut String, c: char) {
-    let written = match c {
-        '\n' => out.write_str("\\n"),
-        '\r' => out.write_str("\\r"),
-        '\t' => out.write_str("\\t"),
-        c if (c as u32) < 0x100 => write!(out, "\\x{:02x}", c as u32),
-        c => write!(out, "\\u{{{:x}}}", c as u32),
-    };
-    written.expect("writing to a String cannot fail");
-}
-
-/// Compact JSON in which the same characters are written by their number, as `\u001b`: the same
+/// Compact JSON in which characters that act or are drawn as nothing are written by their number, as `\u001b`: the same
 /// value to a parser, harmless to a terminal.
 pub(crate) struct SafeJson;
 
@@ -62,7 +17,7 @@ impl Formatter for SafeJson {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some(at) = rest.find(hidden) {
+        while let Some(at) = rest.find(is_hidden) {
             let (plain, tail) = rest.split_at(at);
             writer.write_all(plain.as_bytes())?;
             let c = tail.chars().next().expect("find points at a character");
@@ -84,21 +39,13 @@ mod tests {
     const HOSTILE: &str = "a\x1b[31m\u{9b}2J\u{202e}b\u{200b}\x07\u{7f}\u{e0041}\r";
 
     #[test]
-    fn what_could_act_on_a_terminal_is_shown() {
-        assert_eq!(line(HOSTILE), "a\\x1b[31m\\x9b2J\\u{202e}b\\u{200b}\\x07\\x7f\\u{e0041}\\r");
-        assert_eq!(body("a\n\tb\x1b"), "a\n\tb\\x1b");
-        assert_eq!(line("a\n\tb"), "a\\n\\tb");
-        assert!(matches!(line("žluťoučký 日本 \\x1b"), Cow::Borrowed(_)));
-    }
-
-    #[test]
     fn json_is_harmless_and_says_the_same() {
         let mut out = Vec::new();
         HOSTILE
             .serialize(&mut serde_json::Serializer::with_formatter(&mut out, SafeJson))
             .expect("serialises");
         let text = String::from_utf8(out).expect("UTF-8");
-        assert!(text.chars().all(|c| !hidden(c)), "{text:?}");
+        assert!(text.chars().all(|c| !is_hidden(c)), "{text:?}");
         assert!(text.contains("\\udb40\\udc41") && text.contains("\\u202e"), "{text}");
         assert_eq!(serde_json::from_str::<String>(&text).expect("valid JSON"), HOSTILE);
     }

@@ -67,7 +67,10 @@ pub use records::request::{
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::validity::{Holds, Span, Validity};
-pub use records::{access, document, kinds, owned, provenance, record, request, tokens, uri};
+pub use records::{
+    access, document, escape, kinds, owned, provenance, record, request, tokens, uri,
+};
+pub use search::any::AnyReader;
 pub use search::around::AROUND_MAX;
 pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
@@ -97,6 +100,7 @@ pub use view::vectors::Coverage;
 pub use write::ahead::{
     NewVectors, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, is_small_put, left_without_vectors,
 };
+pub use write::any::AnyWriter;
 pub use write::batch::Batch;
 pub use write::embedding::{EmbedReport, EmbedRequest, embed};
 pub use write::later::{

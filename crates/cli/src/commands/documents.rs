@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use kapsa_memory::document;
 use kapsa_memory::{put_source, sources_under};
 
-use crate::app::App;
+use crate::app::{App, owner_of};
 use crate::args;
 use crate::commands::bulk::many_done;
 use crate::commands::defaults::Defaults;
@@ -67,7 +67,7 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, args: &args::Put) -> Resul
             .map(|p| defaults.fill_passage(p))
             .collect();
         let writer = turn.writer(app, &capsule, defaults)?;
-        let report = put_source(writer.owner(app, "put documents")?, &document.name, passages)
+        let report = put_source(owner_of(app, writer, "put documents")?, &document.name, passages)
             .map_err(|error| stored_so_far(error.into(), &tally))?;
         turn.let_others_write();
         let puts = || report.puts.iter().chain(&report.forgotten);
@@ -89,7 +89,7 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, args: &args::Put) -> Resul
             continue;
         }
         let writer = turn.writer(app, &capsule, defaults)?;
-        let report = put_source(writer.owner(app, "put documents")?, &gone, Vec::new())
+        let report = put_source(owner_of(app, writer, "put documents")?, &gone, Vec::new())
             .map_err(|error| stored_so_far(error.into(), &tally))?;
         tally.count(&report.forgotten);
     }

@@ -6,6 +6,7 @@ pub(crate) mod admission;
 pub(crate) mod branch;
 pub(crate) mod codec;
 pub mod document;
+pub mod escape;
 pub(crate) mod held;
 pub(crate) mod ids;
 pub(crate) mod integers;

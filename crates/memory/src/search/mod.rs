@@ -1,5 +1,6 @@
 //! Answers a question by words and meaning over one view. Knows nothing of writing.
 
+pub(crate) mod any;
 pub(crate) mod around;
 mod by_words;
 pub(crate) mod find;

@@ -2,6 +2,7 @@
 //! published.
 
 pub(crate) mod ahead;
+pub(crate) mod any;
 pub(crate) mod batch;
 mod counting;
 pub(crate) mod embedding;
