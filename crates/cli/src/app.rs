@@ -382,7 +382,11 @@ pub(crate) fn known_branch(app: &App, capsule: &Path) -> Result<Option<String>> 
 
 /// As [`App::branch`], for a principal. One that may not know of branches is not placed on the
 /// owner's current one, of which it would learn from the error.
-fn branch_for(app: &App, profile: &ClearanceProfile, capsule: &Path) -> Result<Option<String>> {
+pub(crate) fn branch_for(
+    app: &App,
+    profile: &ClearanceProfile,
+    capsule: &Path,
+) -> Result<Option<String>> {
     let is_asked = app.global.branch.as_deref().is_some_and(|name| !name.trim().is_empty());
     if is_asked || profile.allows("", Classification::Internal, &[]) {
         return app.branch(capsule);

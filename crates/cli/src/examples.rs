@@ -306,6 +306,22 @@ Notes may be written to decisions/ and learnings/ of the memory, with their keys
 the run's folder. Of the shell, only commands are allowed that are known to write nothing. \
 docs/traces.md lists the reasons.";
 
+pub(crate) const MCP: &str = "\
+Examples:
+  kapsa mcp                                    over standard input and output, for one client
+  kapsa --as reviewer mcp                      as a principal, who sees and writes what it may
+  kapsa mcp --http 127.0.0.1:8787              over HTTP, for whoever has the token
+  claude mcp add kapsa -- kapsa mcp
+
+Tools: memory_search, memory_read, memory_write, memory_forget, memory_context, memory_timeline, \
+memory_branch, memory_propose. Records, files of agents and runs are resources (kapsa://…); recall, \
+reflect and hand_over are prompts. What they write is trusted as what a model writes, unless \
+--trust says otherwise.
+
+Over pipes the capsule is that of the client's workspace, found as git finds a repository, unless \
+--capsule or KAPSA_CAPSULE names one. Over HTTP it is that of the folder in which kapsa was \
+started; the address is /mcp, and the token is in a file that only you can read.";
+
 pub(crate) const SVC: &str = "\
 Examples:
   kapsa svc create run/tasks/t1.mv2

@@ -23,10 +23,15 @@ pub(crate) fn capsule(asked: Option<&Path>) -> Result<PathBuf> {
     }
     let here =
         std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+    seen_from(&here)
+}
+
+/// The workspace's capsule in a folder or in the nearest one above that has one.
+pub(crate) fn seen_from(here: &Path) -> Result<PathBuf> {
     // A working tree of its own shares the memory of its repository.
     let shared =
-        || shared_root(&here).map(|root| root.join(workspace())).filter(|path| path.exists());
-    nearest(&here).or_else(shared).ok_or_else(|| {
+        || shared_root(here).map(|root| root.join(workspace())).filter(|path| path.exists());
+    nearest(here).or_else(shared).ok_or_else(|| {
         CliError::user(
             "no_capsule",
             format!("no {WORKSPACE_FOLDER}/{WORKSPACE_FILE} here or in any parent folder"),

@@ -31,6 +31,7 @@ mod overlap;
 mod pipelines;
 mod places;
 mod preview;
+mod propose;
 pub mod queue;
 mod registry;
 mod remember;
@@ -57,6 +58,7 @@ pub use pipelines::{
     Extracted, SessionMetadata, check_session_file, extract_trace, summarise_trace,
 };
 pub use places::{AgentPlace, Surroundings, places};
+pub use propose::{Proposal, Proposed, Proposer, propose};
 pub use registry::{FileState, Registry, SessionState, TraceFile};
 pub use report::{FailedFile, Kept, KeptDecision, Report, Step};
 pub use run::{EXPLORERS_MAX, RunOptions, RunReport, WORKSPACE_DEFAULT, run};

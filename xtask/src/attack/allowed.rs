@@ -73,7 +73,7 @@ fn is_moment_by_number(attempt: &Attempt<'_>, _: &[Reply; 3]) -> bool {
 /// Somebody writes under a name that one capsule has given to something hidden, and is refused
 /// there.
 fn is_taken_name(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
-    const WRITING: [&str; 8] = [
+    const WRITING: [&str; 9] = [
         "put",
         "fact add",
         "fact supersede",
@@ -82,6 +82,7 @@ fn is_taken_name(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
         "fs write",
         "shell",
         "fact attribute",
+        "mcp",
     ];
     let (named, sides) = (named(attempt), [0, 1, 2]);
     let others: Vec<&Reply> =
@@ -91,19 +92,20 @@ fn is_taken_name(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
         && sides.into_iter().filter(|side| named[*side]).all(|side| {
             others.first().is_some_and(|other| *other == &answers[side])
                 || answers[side].is_denied()
-                || attempt.row.verb == "shell"
+                || matches!(attempt.row.verb, "mcp" | "shell")
         })
 }
 
 /// Somebody forgets the fact that has a hidden side, and is refused in the capsules where it has.
 fn is_hidden_side(attempt: &Attempt<'_>, answers: &[Reply; 3]) -> bool {
-    const ENDING: [&str; 2] = ["forget", "shell"];
+    const ENDING: [&str; 3] = ["forget", "mcp", "shell"];
     let is_it = |word: OsString| ["c", "fact/c"].iter().any(|name| word == *name);
     let names_it = attempt.words(Side::Without).any(is_it)
         || String::from_utf8_lossy(&attempt.input).contains("fact/c");
     ENDING.contains(&attempt.row.verb)
         && names_it
-        && (attempt.row.verb == "shell" || answers[..2].iter().all(Reply::is_denied))
+        && (matches!(attempt.row.verb, "mcp" | "shell")
+            || answers[..2].iter().all(Reply::is_denied))
 }
 
 /// Somebody who may read branches names one, or a checkpoint.

@@ -7,10 +7,19 @@ use std::process::Output;
 use super::build::Sequences;
 
 /// What stands before a sequence in an answer.
-const BEFORE: [&str; 6] =
-    ["#", "\"sequence\":", "\"last_sequence\":", "sequence ", "no record ", "kapsa/pending/"];
+const BEFORE: [&str; 9] = [
+    "#",
+    "\"sequence\":",
+    "\\\"sequence\\\":",
+    "\"next_cursor\":\"",
+    "\\\"next_cursor\\\":\\\"",
+    "\"last_sequence\":",
+    "sequence ",
+    "no record ",
+    "kapsa/pending/",
+];
 /// What a name begins with that the program drew, and how many digits of base 16 follow.
-const DRAWN: [&str; 3] = ["f_", "ep_", "ins_"];
+const DRAWN: [&str; 4] = ["f_", "ep_", "ins_", "t_"];
 const DRAWN_DIGITS: usize = 16;
 /// The letters of other drawn names, and how many there are.
 const LETTERS: &str = "0123456789abcdefghjkmnpqrstvwxyz";

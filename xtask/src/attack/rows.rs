@@ -220,6 +220,7 @@ pub(super) const ROWS: &[VerbRow] = &[
     row("log", Owners, &["", "--all", "--graph --all"]),
     row("maintain", Owners, &["", "--apply"]),
     row("man", Nobodys, &[""]),
+    row("mcp", Anybodys, &["< {mcp}", "< {mcp}", "< {mcp}"]),
     row("memory-tool", Anybodys, &["< {memory-command}", "< {memory-command}{memory-command}"]),
     row(
         "merge",

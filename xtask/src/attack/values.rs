@@ -205,6 +205,41 @@ const LINES: [&str; 8] = [
     "{\"uri\": \"URI\", \"text\": \"mine\", \"classification\": \"restricted\", \"named\": [\"low\", \"conf\"]}\n",
     "{\"text\": \"mine\", \"tags\": {\"kapsa.place\": \"1\"}}\n[[",
 ];
+/// What a client of MCP says first.
+const MCP_GREETING: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"clientInfo":{"name":"attacker","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+);
+
+/// One request of a client of MCP.
+const MCP: [&str; 22] = [
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"WORD"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"WORD WORD","agent":"PRINCIPAL","limit":3}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"WORD","branch":"BRANCH"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"WORD","run":"RUN","entity":"WORD"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_read","arguments":{"uri":"URI"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_read","arguments":{"uri":"URI","history":true}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_read","arguments":{"uri":"URI","branch":"BRANCH"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_timeline","arguments":{}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_timeline","arguments":{"kinds":["KIND"],"limit":4}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_context","arguments":{"query":"WORD"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_context","arguments":{"agent":"PRINCIPAL"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_forget","arguments":{"uri":"URI"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_write","arguments":{"text":"mine","uri":"URI"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_write","arguments":{"text":"mine","uri":"URI","overwrite":true}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_branch","arguments":{"action":"diff","name":"BRANCH"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_propose","arguments":{"candidates":[{"type":"fact","title":"WORD is WORD"}]}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kapsa://record/URI"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kapsa://files/PRINCIPAL/knowledge"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kapsa://run/RUN"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"kapsa://record/{+uri}"},"argument":{"name":"uri","value":"START"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"recall","arguments":{"topic":"WORD"}}}"#,
+];
+
 const SCRIPT: [&str; 14] = [
     "find WORD",
     "get URI",
@@ -393,6 +428,7 @@ impl Values<'_, '_> {
             "file" => self.one_of(&["notes.md", "out.json", "policy.json", "missing"]).to_owned(),
             "path" => self.path(),
             "line" => self.template(&LINES),
+            "mcp" => format!("{MCP_GREETING}{}\n", self.template(&MCP)),
             "script" => (0..3).map(|_| self.template(&SCRIPT) + "\n").collect(),
             _ => self.name(kind),
         }
@@ -480,9 +516,13 @@ impl Values<'_, '_> {
             ("AGENT", "agent"),
             ("WORD", "word"),
             ("FACT", "fact"),
+            ("BRANCH", "branch"),
+            ("PRINCIPAL", "principal"),
+            ("RUN", "run"),
+            ("START", "start"),
         ] {
             while text.contains(name) {
-                let value = self.text(kind).replace('"', "");
+                let value = self.text(kind).replace(['"', '\\'], "");
                 text = text.replacen(name, &value, 1);
             }
         }

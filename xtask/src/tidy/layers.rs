@@ -55,6 +55,11 @@ const LAYERS: [Layer; 21] = [
         uses: &["agents", "extract", "ingest", "memory", "model", "notes", "redact"],
         kind: Kind::Library,
     },
+    Layer {
+        name: "server",
+        uses: &["agents", "extract", "memory", "model", "traces"],
+        kind: Kind::Library,
+    },
     Layer { name: "cli", uses: EVERY_LIBRARY, kind: Kind::Program },
     Layer { name: "testkit", uses: &["capsule"], kind: Kind::Development },
     Layer { name: "recall", uses: EVERY_LIBRARY, kind: Kind::Development },
@@ -77,6 +82,7 @@ const EVERY_LIBRARY: &[&str] = &[
     "agents",
     "roles",
     "runs",
+    "server",
     "traces",
 ];
 const EVERYTHING: &[&str] = &[
@@ -95,6 +101,7 @@ const EVERYTHING: &[&str] = &[
     "agents",
     "roles",
     "runs",
+    "server",
     "traces",
     "cli",
     "testkit",
@@ -109,20 +116,21 @@ struct Confined {
     to: &'static [&'static str],
 }
 
-const CONFINED: [Confined; 16] = [
+const CONFINED: [Confined; 17] = [
     Confined { dependency: "age", to: &["cli"] },
     Confined { dependency: "clap*", to: &["cli", "recall"] },
     Confined { dependency: "indicatif", to: &["cli"] },
     Confined { dependency: "libc", to: &["capsule", "cli", "xtask"] },
     Confined { dependency: "memmap2", to: &["capsule"] },
     Confined { dependency: "reqwest", to: &[] },
+    Confined { dependency: "rmcp", to: &["server"] },
     Confined { dependency: "rpassword", to: &["cli"] },
     Confined { dependency: "rusqlite", to: &["ingest"] },
     Confined { dependency: "rustyline", to: &["cli"] },
     Confined { dependency: "safetensors", to: &["embed"] },
     Confined { dependency: "serde*", to: BUT_CAPSULE_AND_INDEX },
     Confined { dependency: "tantivy*", to: &["index"] },
-    Confined { dependency: "tokio", to: &[] },
+    Confined { dependency: "tokio*", to: &["server"] },
     Confined { dependency: "toml", to: &["cli", "xtask"] },
     Confined { dependency: "ureq", to: &["http"] },
     Confined { dependency: "zstd", to: &["capsule", "ingest", "fuzz/targets"] },
@@ -140,6 +148,7 @@ const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "agents",
     "roles",
     "runs",
+    "server",
     "traces",
     "cli",
     "testkit",

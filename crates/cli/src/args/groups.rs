@@ -52,7 +52,17 @@ const GROUPS: [VerbGroup; 8] = [
     },
     VerbGroup {
         heading: "Agents",
-        verbs: &["context", "fact", "entity", "episode", "insight", "role", "fs", "memory-tool"],
+        verbs: &[
+            "mcp",
+            "context",
+            "fact",
+            "entity",
+            "episode",
+            "insight",
+            "role",
+            "fs",
+            "memory-tool",
+        ],
     },
     VerbGroup {
         heading: "Session traces",

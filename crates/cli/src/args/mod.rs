@@ -25,6 +25,7 @@ mod groups;
 mod hook;
 mod key;
 mod knowledge;
+mod mcp;
 mod memory_tool;
 mod review;
 mod role;
@@ -51,6 +52,7 @@ pub(crate) use key::{KeyArgs, KeyVerb};
 pub(crate) use knowledge::{
     EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
 };
+pub(crate) use mcp::McpArgs;
 pub(crate) use memory_tool::MemoryToolArgs;
 pub(crate) use review::{
     REVIEW_LIMIT_DEFAULT, ReviewArgs, ReviewDecide, ReviewEdit, ReviewScopeArgs, ReviewVerb,
@@ -344,6 +346,9 @@ pub(crate) enum Verb {
     #[command(after_help = examples::HOOK)]
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Hook(HookArgs),
+    /// Serve the memory to agents over the Model Context Protocol
+    #[command(after_help = examples::MCP)]
+    Mcp(McpArgs),
     /// Serve programs that keep one store per run and task
     #[command(after_help = examples::SVC, subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Svc(Svc),

@@ -9,7 +9,7 @@ use serde_json::Map;
 
 use super::EVENT_PATIENCE;
 use crate::app::App;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 
 /// Kind of these records.
 const KIND: &str = "audit";
@@ -17,14 +17,24 @@ const KIND: &str = "audit";
 /// Name of the note that is kept of look-ups of what is not there.
 const ABSENT: &str = "access/_/absent";
 
+/// Records what a call of a principal was denied; of one that found nothing it leaves the same
+/// trace. `code` is what it failed with.
+pub(super) fn of_call(app: &App, principal: &str, what: &str, asked: Option<&str>, code: &str) {
+    if code == "access_denied" || is_hidden(app, code, asked) {
+        denied(app, principal, what, asked);
+    } else if is_missing(code) && asked.is_some() {
+        absent(app);
+    }
+}
+
 /// Whether an error says that nothing is there.
-pub(super) fn is_missing(error: &CliError) -> bool {
-    matches!(error.code, "uri_not_found" | "fact_not_found" | "file_not_found")
+fn is_missing(code: &str) -> bool {
+    matches!(code, "uri_not_found" | "fact_not_found" | "file_not_found")
 }
 
 /// Whether an error says that nothing is there while something is hidden.
-pub(super) fn is_hidden(app: &App, error: &CliError, asked: Option<&str>) -> bool {
-    if !is_missing(error) {
+fn is_hidden(app: &App, code: &str, asked: Option<&str>) -> bool {
+    if !is_missing(code) {
         return false;
     }
     // A capsule that cannot be read is what the caller was told of already; there is nothing to
@@ -62,7 +72,7 @@ pub(super) fn denied(app: &App, principal: &str, what: &str, asked: Option<&str>
 
 /// Leaves of what is not there the trace that a denial leaves, which nobody is shown: one commit,
 /// after the same wait. So neither the time nor the sequences distinguish the two.
-pub(super) fn absent(app: &App) {
+fn absent(app: &App) {
     let note = || -> Result<()> {
         let record = NewRecord {
             uri: Some(Uri::parse(ABSENT)?),

@@ -96,7 +96,7 @@ fn request(args: Find) -> Result<FindRequest> {
 }
 
 /// The clock by which a query is read. The user's time zone is looked up only where it matters.
-fn clock(now: Micros, query: &str) -> Result<Clock> {
+pub(super) fn clock(now: Micros, query: &str) -> Result<Clock> {
     let clock = Clock::utc(now);
     if !speaks_of_time(query, &clock) {
         return Ok(clock);

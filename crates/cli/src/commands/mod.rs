@@ -23,6 +23,7 @@ mod insight;
 mod key;
 mod knowledge;
 mod known;
+mod mcp;
 mod memory_tool;
 mod merge;
 mod names;
@@ -67,7 +68,12 @@ const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 fn needs_no_capsule(verb: &Verb) -> bool {
     matches!(
         verb,
-        Verb::Completions(_) | Verb::Man(_) | Verb::Tour | Verb::Shell(_) | Verb::Hook(_)
+        Verb::Completions(_)
+            | Verb::Man(_)
+            | Verb::Tour
+            | Verb::Shell(_)
+            | Verb::Hook(_)
+            | Verb::Mcp(_)
     )
 }
 
@@ -113,17 +119,13 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
     };
     let done = call(app, verb).map_err(|error| without_holder(app, error));
     if let Err(error) = &done {
-        if error.code == "access_denied" || audit::is_hidden(app, error, asked.as_deref()) {
-            audit::denied(app, &principal, what, asked.as_deref());
-        } else if audit::is_missing(error) && asked.is_some() {
-            audit::absent(app);
-        }
+        audit::of_call(app, &principal, what, asked.as_deref(), error.code);
     }
     done
 }
 
 /// An error without what it tells of the owner's work: which run holds the lock, and since when.
-fn without_holder(app: &App, error: CliError) -> CliError {
+pub(super) fn without_holder(app: &App, error: CliError) -> CliError {
     if error.code != "locked_by_writer" {
         return error;
     }
@@ -215,6 +217,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Purge(args) => care::purge(app, &args),
         Verb::Tour => tour::run(app),
         Verb::Hook(args) => hook::run(app, args.verb),
+        Verb::Mcp(args) => mcp::run(app, &args),
         Verb::Svc(args) => svc::run(app, args.verb),
         Verb::Completions(args) => shell::completions(app, &args),
         Verb::Man(args) => shell::man(app, &args),

@@ -23,6 +23,7 @@ mod json;
 mod keys;
 mod knowledge;
 mod lock;
+mod mcp;
 mod meaning;
 mod memory_bound;
 mod memory_tool;

@@ -1,0 +1,560 @@
+//! `mcp`: what a client sees over pipes and over HTTP, and that nothing is lost on the way.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// How long an answer may take before it counts as none.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client over pipes.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next: u64,
+    /// What came that was no answer.
+    told: Vec<Value>,
+    roots: Vec<PathBuf>,
+}
+
+impl Client {
+    fn of(sandbox: &Sandbox, args: &[&str]) -> Client {
+        let mut command = sandbox.command();
+        command.args(args).arg("mcp");
+        Client::start(command, Vec::new())
+    }
+
+    fn start(mut command: Command, roots: Vec<PathBuf>) -> Client {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("the binary starts");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)).ok()
+        });
+        let input = child.stdin.take();
+        let mut client = Client { child, input, lines, next: 0, told: Vec::new(), roots };
+        let has_roots = !client.roots.is_empty();
+        let capabilities = if has_roots { json!({ "roots": {} }) } else { json!({}) };
+        let greeted = client.ask(
+            "initialize",
+            json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": capabilities,
+                "clientInfo": { "name": "the-test", "version": "1" },
+            }),
+        );
+        assert_eq!(greeted["result"]["serverInfo"]["name"], "kapsa", "{greeted}");
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("the pipe is open");
+        writeln!(input, "{message}").expect("the server reads");
+    }
+
+    /// Sends a request, and returns its number.
+    fn begin(&mut self, method: &str, params: Value) -> u64 {
+        self.next += 1;
+        let id = self.next;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// The answer to a request. Questions of the server are answered on the way.
+    fn answer(&mut self, id: u64) -> Value {
+        loop {
+            if let Some(at) = self.told.iter().position(|told| told["id"] == id) {
+                return self.told.remove(at);
+            }
+            let line = self.lines.recv_timeout(PATIENCE).expect("an answer");
+            let message: Value = serde_json::from_str(&line)
+                .unwrap_or_else(|error| panic!("not JSON on standard output: {error}: {line}"));
+            assert_eq!(message["jsonrpc"], "2.0");
+            if message["method"] == "roots/list" {
+                let roots: Vec<Value> = self
+                    .roots
+                    .iter()
+                    .map(|root| json!({ "uri": format!("file://{}", root.display()) }))
+                    .collect();
+                let answer =
+                    json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "roots": roots } });
+                self.send(&answer);
+            } else {
+                self.told.push(message);
+            }
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        self.answer(id)
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Value> {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        called(&answer)
+    }
+
+    /// Waits for a notification.
+    fn hears(&mut self, method: &str) -> Value {
+        loop {
+            if let Some(at) = self.told.iter().position(|told| told["method"] == method) {
+                return self.told.remove(at);
+            }
+            let line = self.lines.recv_timeout(PATIENCE).expect("a notification");
+            self.told.push(serde_json::from_str(&line).expect("JSON"));
+        }
+    }
+
+    /// Leaves, and sees the server end.
+    fn leave(mut self) {
+        drop(self.input.take());
+        assert!(self.child.wait().expect("it ends").success());
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// What a tool answered: what it gave, or the failure that can be mended.
+fn called(answer: &Value) -> Result<Value, Value> {
+    let result = &answer["result"];
+    assert!(result.is_object(), "{answer}");
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    let text: Value = serde_json::from_str(text).expect("the text is JSON as well");
+    if result["isError"] == true {
+        return Err(text["error"].clone());
+    }
+    assert_eq!(text, result["structuredContent"]);
+    Ok(text)
+}
+
+#[test]
+fn every_tool_answers_as_its_schema_says() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::of(&sandbox, &[]);
+    let tools = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let tools = tools.as_array().expect("a list");
+    assert_eq!(tools.len(), 8);
+    let calls = [
+        ("memory_write", json!({ "text": "the gate opens at nine", "uri": "note/gate" })),
+        ("memory_search", json!({ "query": "when does the gate open" })),
+        ("memory_read", json!({ "uri": "note/gate", "history": true })),
+        ("memory_timeline", json!({ "kinds": ["note"] })),
+        (
+            "memory_propose",
+            json!({ "candidates": [{ "type": "decision", "title": "We open the gate at nine" }] }),
+        ),
+        ("memory_context", json!({ "query": "gate" })),
+        ("memory_branch", json!({ "action": "create", "name": "try" })),
+        ("memory_branch", json!({ "action": "merge_preview", "name": "try" })),
+        ("memory_forget", json!({ "uri": "note/gate" })),
+    ];
+    let mut asked = BTreeSet::new();
+    for (name, arguments) in calls {
+        asked.insert(name);
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect("a tool");
+        let takes = jsonschema::validator_for(&tool["inputSchema"]).expect("a schema");
+        assert!(takes.is_valid(&arguments), "{name}");
+        let gives = jsonschema::validator_for(&tool["outputSchema"]).expect("a schema");
+        let given = client.call(name, arguments).expect("an answer");
+        let wrong: Vec<String> = gives.iter_errors(&given).map(|error| error.to_string()).collect();
+        assert_eq!(wrong, Vec::<String>::new(), "{name}: {given}");
+        assert!(!takes.is_valid(&json!({ "nonsense": 1 })), "{name}");
+    }
+    assert_eq!(asked.len(), 8);
+    client.leave();
+}
+
+#[test]
+fn what_is_overwritten_was_asked_for_and_was_read() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::of(&sandbox, &[]);
+    let first = json!({ "text": "one", "uri": "note/a", "title": "A", "entity": "gate" });
+    let first = client.call("memory_write", first).expect("stored");
+    let again = client.call("memory_write", json!({ "text": "two", "uri": "note/a" }));
+    assert_eq!(again.expect_err("it exists")["code"], "exists");
+    let sequence = first["sequence"].as_u64().expect("a number");
+    let revise = |sequence: u64| json!({ "text": "two", "uri": "note/a", "overwrite": true, "expected_sequence": sequence });
+    let stale = client.call("memory_write", revise(sequence + 1)).expect_err("another was read");
+    assert_eq!(stale["code"], "changed");
+    assert_eq!(
+        client.call("memory_write", revise(sequence)).expect("revised")["change"],
+        "revised"
+    );
+    let read = client.call("memory_read", json!({ "uri": "note/a" })).expect("a record");
+    // What a revision does not say stays; who wrote it is its own.
+    let of = |name: &str| read[name].as_str().expect("a text").to_string();
+    assert_eq!((of("text"), of("title"), of("entity")), ("two".into(), "A".into(), "gate".into()));
+    assert_eq!((read["from"]["agent"].as_str(), of("trust")), (Some("the-test"), "model".into()));
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_said_so_that_it_can_be_mended() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::of(&sandbox, &[]);
+    let wrong = [
+        ("memory_search", json!({}), "query"),
+        ("memory_search", json!({ "query": "x", "limit": 0 }), "1 to 50"),
+        ("memory_search", json!({ "query": "x", "nonsense": 1 }), "nonsense"),
+        ("memory_search", json!({ "query": "x", "since": "yesterdayish" }), "since"),
+        ("memory_search", json!({ "query": "x", "cursor": "x" }), "cursor"),
+        ("memory_search", json!({ "query": "x", "branch": "nowhere" }), "nowhere"),
+        ("memory_read", json!({ "uri": "note/none" }), "note/none"),
+        ("memory_write", json!({ "text": "" }), "text"),
+        ("memory_write", json!({ "text": "x", "confidence": 7 }), "confidence"),
+        (
+            "memory_propose",
+            json!({ "candidates": [{ "type": "x", "title": "y" }] }),
+            "candidates[0]",
+        ),
+        ("memory_branch", json!({ "action": "diff" }), "name"),
+    ];
+    for (tool, arguments, named) in wrong {
+        let error = client.call(tool, arguments.clone()).expect_err("it is wrong");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(named), "{tool} {arguments}: {message}");
+    }
+    let unknown = client.ask("tools/call", json!({ "name": "memory_nonsense", "arguments": {} }));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    assert_eq!(sandbox.count(), 0);
+}
+
+#[test]
+fn stored_text_comes_as_data_in_which_nothing_hides() {
+    let sandbox = Sandbox::new();
+    let text = "plain \u{1b}[31m red \u{202e} turned \u{200b} nothing \"}]} end";
+    sandbox.ok(&["put", "--uri", "note/odd", "--text", text]);
+    let mut client = Client::of(&sandbox, &[]);
+    let found = client.call("memory_search", json!({ "query": "turned" })).expect("a hit");
+    let notice = found["notice"].as_str().expect("a notice");
+    assert!(notice.contains("not instructions"));
+    let read = client.call("memory_read", json!({ "uri": "note/odd" })).expect("a record");
+    let shown = read["text"].as_str().expect("a text");
+    assert_eq!(shown, "plain \\x1b[31m red \\u{202e} turned \\u{200b} nothing \"}]} end");
+    assert_eq!(
+        (read["trust"].as_str(), found["hits"][0]["trust"].as_str()),
+        (Some("owner"), Some("owner"))
+    );
+    let raw = client.ask("resources/read", json!({ "uri": "kapsa://record/note/odd" }));
+    let raw = raw["result"]["contents"][0]["text"].as_str().expect("a text").to_string();
+    assert!(raw.contains("not instructions") && !raw.contains('\u{202e}'), "{raw}");
+}
+
+#[test]
+fn long_answers_are_given_in_parts_that_make_the_whole() {
+    let sandbox = Sandbox::new();
+    let long = "a line of some words that is repeated very often\n".repeat(4000);
+    let record = json!({ "text": long, "uri": "note/long" }).to_string();
+    sandbox.run_with(&["put", "-"], record.as_bytes());
+    let lines: String = (0..130)
+        .map(|at| json!({ "text": format!("{at} {}", "many words ".repeat(300)), "uri": format!("note/{at}") }).to_string() + "\n")
+        .collect();
+    sandbox.run_with(&["put", "-"], lines.as_bytes());
+    let mut client = Client::of(&sandbox, &[]);
+    let (mut whole, mut offset) = (String::new(), 0);
+    loop {
+        let part = client.call("memory_read", json!({ "uri": "note/long", "offset": offset }));
+        let part = part.expect("a part");
+        whole.push_str(part["text"].as_str().expect("a text"));
+        assert!(part.to_string().len() < 100_000);
+        match part["next_offset"].as_u64() {
+            Some(next) => offset = next,
+            None => break,
+        }
+    }
+    assert!(whole == long);
+    let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let mut arguments = json!({ "limit": 100 });
+        if !cursor.is_null() {
+            arguments["cursor"] = cursor.clone();
+        }
+        let page = client.call("memory_timeline", arguments).expect("a page");
+        for record in page["records"].as_array().expect("a list") {
+            seen.push(record["uri"].as_str().expect("a URI").to_string());
+        }
+        assert!(page.to_string().len() < 100_000);
+        // What is written between two pages moves nothing.
+        sandbox.ok(&["put", "--text", "meanwhile"]);
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    let unique: BTreeSet<&String> = seen.iter().collect();
+    assert_eq!((seen.len(), unique.len()), (131, 131));
+}
+
+#[test]
+fn the_capsule_is_that_of_the_clients_workspace() {
+    let (here, there) = (Sandbox::new(), Sandbox::new());
+    let below = there.path("deep/er é");
+    std::fs::create_dir_all(&below).expect("folders");
+    let escaped = PathBuf::from(below.display().to_string().replace(' ', "%20"));
+    let mut command = here.command();
+    command.arg("mcp");
+    let mut client = Client::start(command, vec![PathBuf::from("/nowhere"), escaped]);
+    client.call("memory_write", json!({ "text": "for that workspace" })).expect("stored");
+    assert_eq!((here.count(), there.count()), (0, 1));
+    // A capsule that is named wins.
+    let mut command = here.command();
+    command.args(["--capsule", ".kapsa/workspace.kapsa", "mcp"]);
+    let mut client = Client::start(command, vec![below]);
+    client.call("memory_write", json!({ "text": "for this one" })).expect("stored");
+    assert_eq!((here.count(), there.count()), (1, 1));
+}
+
+#[test]
+fn calls_at_once_of_many_clients_lose_nothing() {
+    const CLIENTS: usize = 6;
+    const CALLS: usize = 20;
+    let sandbox = Sandbox::new();
+    thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                let mut door = Client::of(sandbox, &["--lock-timeout", "60"]);
+                let begun: Vec<u64> = (0..CALLS)
+                    .map(|call| {
+                        let arguments = json!({ "text": format!("call {call} of {client}") });
+                        let params = json!({ "name": "memory_write", "arguments": arguments });
+                        door.begin("tools/call", params)
+                    })
+                    .collect();
+                for id in begun {
+                    let answer = door.answer(id);
+                    assert_eq!(called(&answer).expect("stored")["change"], "added");
+                }
+            });
+        }
+    });
+    assert_eq!(sandbox.count(), (CLIENTS * CALLS) as u64);
+}
+
+#[test]
+fn a_writer_elsewhere_is_named_waited_for_and_can_be_given_up() {
+    let sandbox = Sandbox::new();
+    let mut holder = sandbox.hold_lock();
+    let mut client = Client::of(&sandbox, &["--lock-timeout", "60"]);
+    let params = |text: &str, token: &str| {
+        json!({
+            "name": "memory_write",
+            "arguments": { "text": text },
+            "_meta": { "progressToken": token },
+        })
+    };
+    let given_up = client.begin("tools/call", params("given up", "one"));
+    let step = client.hears("notifications/progress");
+    let message = step["params"]["message"].as_str().expect("a message");
+    assert!(message.contains("run-7") || message.contains(&holder.id().to_string()), "{message}");
+    let params_of = json!({ "requestId": given_up, "reason": "the user left" });
+    client.send(
+        &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params_of }),
+    );
+    // Readers do not wait.
+    client.call("memory_search", json!({ "query": "held" })).expect("an answer");
+    let waiting = client.begin("tools/call", params("waited", "two"));
+    client.hears("notifications/progress");
+    drop(holder.stdin.take());
+    holder.wait().expect("it ends");
+    let answer = client.answer(waiting);
+    called(&answer).expect("stored");
+    let texts = sandbox.ok(&["timeline", "--json"]);
+    assert!(texts.contains("waited") && !texts.contains("given up"), "{texts}");
+}
+
+#[test]
+fn what_others_write_changes_the_list_of_resources() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::of(&sandbox, &[]);
+    client.ask("resources/list", json!({}));
+    sandbox.ok(&["put", "--text", "new", "--uri", "note/new"]);
+    client.hears("notifications/resources/list_changed");
+    let listed = client.ask("resources/list", json!({}));
+    assert_eq!(listed["result"]["resources"][0]["uri"], "kapsa://record/note/new");
+    let params = json!({
+        "ref": { "type": "ref/resource", "uri": "kapsa://record/{+uri}" },
+        "argument": { "name": "uri", "value": "note/n" },
+    });
+    let completed = client.ask("completion/complete", params);
+    assert_eq!(completed["result"]["completion"]["values"], json!(["note/new"]));
+    let missing = client.ask("resources/read", json!({ "uri": "kapsa://record/note/none" }));
+    assert_eq!(missing["error"]["data"]["uri"], "kapsa://record/note/none");
+}
+
+#[test]
+fn a_principal_sees_and_writes_what_it_may() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "guest", "=internal"]);
+    sandbox.ok(&[
+        "put",
+        "--text",
+        "the vault code is blue",
+        "--uri",
+        "note/vault",
+        "--domain",
+        "safe",
+    ]);
+    sandbox.ok(&["put", "--text", "the door is green", "--uri", "note/door"]);
+    let mut client = Client::of(&sandbox, &["--as", "guest"]);
+    let answers = [
+        client.call("memory_search", json!({ "query": "vault code" })),
+        client.call("memory_timeline", json!({})),
+        client.call("memory_context", json!({ "query": "vault" })),
+        client.call("memory_read", json!({ "uri": "note/vault" })),
+        client.call("memory_forget", json!({ "uri": "note/vault" })),
+        client.call("memory_branch", json!({ "action": "list" })),
+        client.call("memory_write", json!({ "text": "x", "agent": "somebody else" })),
+    ];
+    let said = format!("{answers:?}");
+    assert!(!said.contains("blue") && said.contains("green"), "{said}");
+    assert_eq!(answers.iter().filter(|answer| answer.is_err()).count(), 4, "{said}");
+    let same = |answer: &Result<Value, Value>| {
+        answer.as_ref().map_err(|error| error["code"].clone()).cloned()
+    };
+    let absent = client.call("memory_read", json!({ "uri": "note/absent" }));
+    assert_eq!(same(&answers[3]), same(&absent));
+    client
+        .call("memory_write", json!({ "text": "by the guest", "uri": "note/guest" }))
+        .expect("stored");
+    let record = sandbox.json(&["get", "note/guest"]);
+    assert_eq!((&record["principal"], &record["agent"]), (&json!("guest"), &json!("guest")));
+    // What was denied is known to the owner.
+    let audit = sandbox.ok(&["timeline", "--kind", "audit", "--json"]);
+    for tool in ["memory_read", "memory_forget", "memory_branch", "memory_write"] {
+        assert!(audit.contains(tool), "{tool}: {audit}");
+    }
+}
+
+/// A server over HTTP.
+struct Served {
+    child: Child,
+    address: String,
+    token_file: PathBuf,
+}
+
+impl Served {
+    fn begin(sandbox: &Sandbox, args: &[&str]) -> Served {
+        let mut command = sandbox.command();
+        command.env("XDG_STATE_HOME", sandbox.path("state"));
+        command.args(["mcp", "--http", "127.0.0.1:0"]).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let mut line = String::new();
+        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+        errors.read_line(&mut line).expect("a line");
+        let (address, token) = line.trim().split_once("/mcp · the token is in ").expect("both");
+        let address = address.strip_prefix("serving http://").expect("an address").to_string();
+        Served { child, address, token_file: PathBuf::from(token) }
+    }
+
+    fn token(&self) -> String {
+        std::fs::read_to_string(&self.token_file).expect("a token").trim().to_string()
+    }
+
+    /// Status and body of a call.
+    fn post(&self, path: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
+        let body = body.to_string();
+        let mut head = format!("POST {path} HTTP/1.1\r\nConnection: close\r\n");
+        let given = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+        if !given("host") {
+            head.push_str(&format!("Host: {}\r\n", self.address));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
+        );
+        head.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.write_all(head.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+        (status.expect("a status"), answer)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn discover() -> Value {
+    json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "the-test", "version": "1" },
+        },
+    })
+}
+
+#[test]
+fn over_http_nobody_comes_in_without_the_token() {
+    let sandbox = Sandbox::new();
+    let mut served = Served::begin(&sandbox, &[]);
+    let token = served.token();
+    let mode = std::fs::metadata(&served.token_file).expect("a file").permissions().mode();
+    assert_eq!((mode & 0o777, token.len()), (0o600, 64));
+    let bearer = format!("Bearer {token}");
+    let with = |headers: &[(&str, &str)]| {
+        let headers: Vec<_> =
+            [("Authorization", bearer.as_str())].iter().chain(headers).copied().collect();
+        served.post("/mcp", &headers, &discover()).0
+    };
+    let wrong = format!("Bearer {}", token.replace(&token[..1], "x"));
+    assert_eq!(served.post("/mcp", &[], &discover()).0, 401);
+    assert_eq!(served.post("/mcp", &[("Authorization", &wrong)], &discover()).0, 401);
+    assert_eq!(served.post("/mcp", &[("Authorization", &token)], &discover()).0, 401);
+    assert_eq!(served.post("/", &[("Authorization", &bearer)], &discover()).0, 404);
+    assert_eq!(with(&[]), 200);
+    assert_eq!(with(&[("Origin", "https://evil.example")]), 403);
+    assert_eq!(with(&[("Origin", "http://localhost")]), 403);
+    assert_eq!(with(&[("Host", "evil.example")]), 403);
+    let (_, answer) = served.post("/mcp", &[("Authorization", &bearer)], &discover());
+    assert!(answer.contains("\"name\":\"kapsa\""), "{answer}");
+    // It ends when it is told to, and leaves no token.
+    let pid = served.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
+    assert!(served.child.wait().expect("it ends").success());
+    assert!(!served.token_file.exists());
+}
+
+#[test]
+fn over_http_other_machines_are_let_in_by_tls_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.fails(&["mcp", "--http", "0.0.0.0:0"], 1, "usage");
+    let open = sandbox.run(&["mcp", "--http", "0.0.0.0:0", "--allow-remote"]);
+    assert_eq!(open.code, Some(1), "{open:?}");
+    assert!(open.err.contains("--tls-cert"), "{}", open.err);
+    let readable = sandbox.write("token", "0123456789abcdef0123456789abcdef");
+    std::fs::set_permissions(&readable, std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    sandbox.fails(&["mcp", "--http", "127.0.0.1:0", "--token-file", "token"], 1, "invalid_token");
+    Sandbox::empty().fails(&["mcp", "--http", "127.0.0.1:0"], 1, "no_capsule");
+}

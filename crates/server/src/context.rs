@@ -1,0 +1,65 @@
+//! `memory_context`: what an agent should know before its next step.
+
+use std::sync::Arc;
+
+use kapsa_agents::{CONTEXT_TOKENS_DEFAULT, Context, ContextOptions, Scope, WorkspaceMemory};
+
+use crate::fit;
+use crate::host::Problem;
+use crate::memory::{Memory, Session};
+use crate::searching::within;
+use crate::shown;
+use crate::wire::{ContextIn, ContextLineOut, ContextOut};
+
+/// Tokens that a context may be asked for.
+const BUDGET_MIN: usize = 100;
+const BUDGET_MAX: usize = 15_000;
+
+impl Memory {
+    /// `memory_context`.
+    pub(crate) fn context(
+        &self,
+        session: &Session,
+        args: ContextIn,
+    ) -> Result<ContextOut, Problem> {
+        let budget =
+            within("budget", args.budget, CONTEXT_TOKENS_DEFAULT, BUDGET_MIN..=BUDGET_MAX)?;
+        let place = self.place(session, args.branch.as_deref())?;
+        // A capsule that is not there is not an empty one.
+        self.reader(&place, None)?;
+        let location = self.location(&place)?;
+        let scope = Scope {
+            entity: args.entity.unwrap_or_default(),
+            domain: args.domain.unwrap_or_default(),
+            tags: Vec::new(),
+            query: args.query.unwrap_or_default(),
+        };
+        let options = ContextOptions { tokens_max: budget, ..ContextOptions::default() };
+        let named = args.agent.filter(|agent| !agent.trim().is_empty());
+        let agent = named.or_else(|| self.host().principal().map(str::to_string));
+        let host = Arc::clone(self.shared_host());
+        let clock = move || host.now();
+        let context = match agent {
+            Some(agent) => {
+                self.host().agent(&place.path, &location, &agent)?.context(&scope, &options)
+            }
+            None => WorkspaceMemory::in_capsule(location, clock).context(None, &scope, &options),
+        };
+        Ok(answer(context.map_err(|error| self.problem(error))?))
+    }
+}
+
+fn answer(context: Context) -> ContextOut {
+    let mut lines: Vec<ContextLineOut> = context
+        .lines
+        .iter()
+        .map(|line| ContextLineOut {
+            section: line.section.heading().to_string(),
+            uri: shown::line(line.uri.short()),
+            text: shown::line(&line.text),
+            contested: line.contested || line.pending,
+        })
+        .collect();
+    let left_out = fit::keep(&mut lines) + context.left_out;
+    ContextOut { notice: shown::NOTICE, lines, left_out: left_out as u64 }
+}

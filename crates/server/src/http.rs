@@ -1,0 +1,234 @@
+//! The door over HTTP: Streamable HTTP at `/mcp`, for whoever has the token.
+//!
+//! Who may come in is decided before anything of a request is read: the token, then the `Host` and
+//! the `Origin` (a page in a browser has no business here). Beyond this machine only with TLS.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response, StatusCode, header};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use subtle::ConstantTimeEq as _;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_util::sync::CancellationToken;
+
+use crate::pipes::BLOCKING_THREADS_MAX;
+
+/// The path that answers.
+pub const PATH: &str = "/mcp";
+/// Most connections at once; further ones wait.
+pub const CONNECTIONS_MAX: usize = 256;
+/// Largest request, in bytes.
+pub const REQUEST_BYTES_MAX: usize = 4 << 20;
+/// How long a client may take for the head of a request, and for a TLS handshake.
+const HEAD_WAIT: Duration = Duration::from_secs(10);
+/// How long calls that were begun may go on once the server is to end.
+const LAST_CALLS: Duration = Duration::from_secs(5);
+
+type Service<H> = StreamableHttpService<H, LocalSessionManager>;
+
+/// A token that lets in whoever has it. Never shown.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Takes a token.
+    #[must_use]
+    pub fn new(token: impl Into<String>) -> Token {
+        Token(token.into())
+    }
+
+    /// Whether a request carries it.
+    fn admits<B>(&self, request: &Request<B>) -> bool {
+        let given = request.headers().get(header::AUTHORIZATION);
+        let given = given.and_then(|value| value.to_str().ok());
+        let (scheme, token) = given.and_then(|value| value.split_once(' ')).unwrap_or_default();
+        // In constant time: how long a refusal takes says nothing of the token.
+        scheme.eq_ignore_ascii_case("bearer")
+            && bool::from(token.trim().as_bytes().ct_eq(self.0.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// How the server listens.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where.
+    pub address: SocketAddr,
+    /// Who may come in; none lets everybody in, for tests alone.
+    pub token: Option<Token>,
+    /// Names by which clients may call this machine, besides those of the loopback.
+    pub hosts: Vec<String>,
+    /// Pages that may call it.
+    pub origins: Vec<String>,
+    /// Files of a certificate chain and its key, in PEM.
+    pub tls: Option<(PathBuf, PathBuf)>,
+}
+
+/// Serves until it is told to end by SIGINT or SIGTERM. `ready` learns the address once clients
+/// may come.
+///
+/// # Errors
+/// When the address cannot be listened at, or the files of TLS cannot be read.
+pub fn serve<H: ServerHandler + Send + Sync + 'static>(
+    make: impl Fn() -> H + Send + Sync + 'static,
+    options: &Options,
+    ready: impl FnOnce(SocketAddr) -> io::Result<()>,
+) -> io::Result<()> {
+    let tls = options.tls.as_ref().map(acceptor).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .build()?;
+    let served = runtime.block_on(async {
+        let listener = TcpListener::bind(options.address).await?;
+        let end = CancellationToken::new();
+        let service = service(make, options, &end);
+        let ending = ending()?;
+        ready(listener.local_addr()?)?;
+        tokio::select! {
+            () = accept(&listener, &service, options.token.as_ref(), tls.as_ref()) => {}
+            () = ending => {}
+        }
+        end.cancel();
+        Ok(())
+    });
+    runtime.shutdown_timeout(LAST_CALLS);
+    served
+}
+
+fn service<H: ServerHandler + Send + Sync + 'static>(
+    make: impl Fn() -> H + Send + Sync + 'static,
+    options: &Options,
+    end: &CancellationToken,
+) -> Service<H> {
+    let mut config = StreamableHttpServerConfig::default()
+        .with_cancellation_token(end.child_token())
+        .with_max_request_body_bytes(REQUEST_BYTES_MAX)
+        .with_allowed_origins(options.origins.clone())
+        .enforce_origin_validation();
+    config.allowed_hosts.extend(options.hosts.iter().cloned());
+    StreamableHttpService::new(move || Ok(make()), Arc::default(), config)
+}
+
+/// Resolves when the process is asked to end.
+fn ending() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+async fn accept<H: ServerHandler + Send + Sync + 'static>(
+    listener: &TcpListener,
+    service: &Service<H>,
+    token: Option<&Token>,
+    tls: Option<&TlsAcceptor>,
+) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await;
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of descriptors, or a client that left before it was let in: others may still come.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let (service, token, tls) = (service.clone(), token.cloned(), tls.cloned());
+        tokio::spawn(async move {
+            let _place = place;
+            match tls {
+                None => connection(stream, service, token).await,
+                Some(tls) => {
+                    let shaken = tokio::time::timeout(HEAD_WAIT, tls.accept(stream)).await;
+                    if let Ok(Ok(stream)) = shaken {
+                        connection(stream, service, token).await;
+                    }
+                }
+            }
+        });
+    }
+}
+
+async fn connection<H: ServerHandler + Send + Sync + 'static>(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: Service<H>,
+    token: Option<Token>,
+) {
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let (service, token) = (service.clone(), token.clone());
+        async move { Ok::<_, Infallible>(answered(request, &service, token.as_ref()).await) }
+    });
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT);
+    builder.http2().timer(TokioTimer::new());
+    // May be dropped: a client that breaks off has been told all that it wanted to hear.
+    let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
+}
+
+async fn answered<H: ServerHandler + Send + Sync + 'static>(
+    request: Request<Incoming>,
+    service: &Service<H>,
+    token: Option<&Token>,
+) -> Response<BoxBody<Bytes, Infallible>> {
+    if token.is_some_and(|token| !token.admits(&request)) {
+        let mut refused = plain(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
+        let scheme = header::HeaderValue::from_static("Bearer");
+        refused.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        return refused;
+    }
+    if request.uri().path() != PATH {
+        return plain(StatusCode::NOT_FOUND, "the memory answers at /mcp\n");
+    }
+    service.handle(request).await
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
+    *response.status_mut() = status;
+    response
+}
+
+fn acceptor((certificate, key): &(PathBuf, PathBuf)) -> io::Result<TlsAcceptor> {
+    let failed = |path: &PathBuf, error: &dyn fmt::Display| {
+        io::Error::other(format!("cannot use {}: {error}", path.display()))
+    };
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect)
+        .map_err(|error| failed(certificate, &error))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, &error))?;
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, secret)
+        .map_err(|error| failed(key, &error))?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

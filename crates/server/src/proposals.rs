@@ -1,0 +1,104 @@
+//! `memory_propose`: what an agent learned in its session, decided as what is found in traces is.
+
+use kapsa_extract::MemoryType;
+use kapsa_traces::{Proposal, Proposer, propose};
+
+use crate::host::Problem;
+use crate::memory::{Memory, Progress, Session, Step};
+use crate::shown;
+use crate::wire::{CandidateIn, ProposeIn, ProposeOut, ProposedOut};
+
+/// Most candidates of a call.
+const CANDIDATES_MAX: usize = 50;
+/// How sure a candidate is that says nothing of it.
+const CONFIDENCE_DEFAULT: f64 = 0.7;
+/// What a session is called that names itself not.
+const SESSION_UNNAMED: &str = "mcp";
+
+impl Memory {
+    /// `memory_propose`.
+    pub(crate) fn propose(
+        &self,
+        session: &Session,
+        args: ProposeIn,
+        progress: &dyn Progress,
+    ) -> Result<ProposeOut, Problem> {
+        if args.candidates.is_empty() || args.candidates.len() > CANDIDATES_MAX {
+            let count = args.candidates.len();
+            let message = format!("candidates: {count} were given, not 1 to {CANDIDATES_MAX}");
+            return Err(Problem::new("invalid_argument", message));
+        }
+        let proposals = args.candidates.iter().enumerate().map(|(at, one)| proposal(at, one));
+        let proposals: Vec<Proposal> = proposals.collect::<Result<_, _>>()?;
+        let place = self.place(session, args.branch.as_deref())?;
+        self.reader(&place, None)?;
+        let location = self.location(&place)?;
+        let proposer = Proposer {
+            session: args.session.filter(|name| !name.trim().is_empty()).map_or_else(
+                || SESSION_UNNAMED.to_string(),
+                |name| format!("{SESSION_UNNAMED}/{}", name.trim()),
+            ),
+            repository: args.repository.unwrap_or_default(),
+            at: self.host().now(),
+        };
+        let _turn = self.turn(progress)?;
+        let total = proposals.len();
+        let mut decided = Vec::new();
+        let now = {
+            let host = std::sync::Arc::clone(self.shared_host());
+            move || host.now()
+        };
+        // One by one, so that a call that is given up ends where it is.
+        for proposal in &proposals {
+            if progress.is_cancelled() {
+                break;
+            }
+            let one = propose(&location, now.clone(), std::slice::from_ref(proposal), &proposer);
+            let one = one.map_err(|error| self.traces_problem(error))?;
+            decided.extend(one.into_iter().map(|one| ProposedOut {
+                title: shown::line(&one.title),
+                action: one.action.name().to_string(),
+                uri: format!("fact/{}", shown::line(&one.id)),
+                other: one.other.map(|other| format!("fact/{}", shown::line(&other))),
+                reason: shown::line(&one.reason),
+                pending: one.is_pending,
+            }));
+            progress.step(Step {
+                done: decided.len() as f64,
+                total: Some(total as f64),
+                message: "comparing with what is known".to_string(),
+            });
+        }
+        let left_out = (total - decided.len()) as u64;
+        Ok(ProposeOut { decided, left_out })
+    }
+
+    fn traces_problem(&self, error: kapsa_traces::Error) -> Problem {
+        match error {
+            kapsa_traces::Error::Memory(error) => self.problem(error),
+            other => Problem::new("traces", other.to_string()),
+        }
+    }
+}
+
+fn proposal(at: usize, one: &CandidateIn) -> Result<Proposal, Problem> {
+    let wrong =
+        |what: String| Err(Problem::new("invalid_argument", format!("candidates[{at}]: {what}")));
+    let Some(kind) = MemoryType::named(&one.kind) else {
+        let names: Vec<&str> = MemoryType::ALL.iter().map(|kind| kind.name()).collect();
+        return wrong(format!("type is {:?}, not one of {}", one.kind, names.join(", ")));
+    };
+    if one.title.trim().is_empty() {
+        return wrong("title is empty".to_string());
+    }
+    let confidence = one.confidence.unwrap_or(CONFIDENCE_DEFAULT);
+    if !(0.0..=1.0).contains(&confidence) {
+        return wrong(format!("confidence is {confidence}, not 0 to 1"));
+    }
+    Ok(Proposal {
+        kind,
+        title: one.title.clone(),
+        body: one.body.clone().unwrap_or_default(),
+        confidence,
+    })
+}
