@@ -55,11 +55,11 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         Command::new(target.join("examples/conformance")).arg(format!("127.0.0.1:{FIXTURE_PORT}")),
     )?;
     let (_program, token) = program(&target.join("kapsa"), scratch.path())?;
-    let _passing = started(
-        Command::new(&node)
-            .arg(&bearer)
-            .args([BEARER_PORT.to_string(), PROGRAM_PORT.to_string(), token]),
-    )?;
+    let _passing = started(Command::new(&node).arg(&bearer).args([
+        BEARER_PORT.to_string(),
+        PROGRAM_PORT.to_string(),
+        token,
+    ]))?;
     let mut failed = Vec::new();
     for revision in REVISIONS {
         for (name, port, expected) in

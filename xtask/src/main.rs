@@ -4,6 +4,7 @@
 
 mod attack;
 mod bench;
+mod conformance;
 mod deny;
 mod dist;
 mod extract;
@@ -30,6 +31,7 @@ const USAGE: &str = "usage: cargo xtask VERB
 Check
   tidy [--fix]       check the mechanical rules and print what they measure
   deny [CHECK...]    check licences, sources, bans and advisories of dependencies
+  conformance        check what is served over MCP with the official suite
   oldest             check the program with the oldest compiler that is supported
   fuzz [--seconds N] [TARGET...]
                      run the targets of fuzz/ for a while each
@@ -51,7 +53,7 @@ Measure
   extract [ARG...]   measure what is kept of labelled traces
 
 Build
-  dist               build the static program
+  dist [TARGET...]   build the static program, and archives for other machines
   model [--write]    convert the bundled model again, and compare
   model --reranker FILE
                      make a re-ranker for `kapsa model add`
@@ -73,10 +75,11 @@ fn main() -> ExitCode {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
         ("recall", rest) => chore(recall::run(&repository(), rest)),
         ("extract", rest) => chore(extract::run(&repository(), rest)),
+        ("conformance", []) => chore(conformance::run(&repository())),
         ("deny", rest) => chore(deny::run(&repository(), rest)),
         ("oldest", []) => chore(oldest::run(&repository())),
         ("scheduled", rest) => chore(scheduled::run(rest)),
-        ("dist", []) => chore(dist::run(&repository())),
+        ("dist", rest) => chore(dist::run(&repository(), rest)),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
         ("mutants", rest) => chore(mutants::run(&repository(), rest)),

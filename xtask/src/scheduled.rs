@@ -11,11 +11,16 @@ struct Scheduled {
     call: &'static [&'static str],
 }
 
-const SCHEDULED: [Scheduled; 12] = [
+const SCHEDULED: [Scheduled; 13] = [
     Scheduled {
         name: "deny",
         about: "licences, sources, bans and advisories of dependencies",
         call: &["deny"],
+    },
+    Scheduled {
+        name: "conformance",
+        about: "the official suite for MCP servers; needs npm",
+        call: &["conformance"],
     },
     Scheduled {
         name: "oldest",

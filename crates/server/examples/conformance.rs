@@ -63,7 +63,7 @@ fn simple(name: &str) -> Option<Value> {
         "test_streaming_elicitation" => json!([text("streamed")]),
         _ => return None,
     };
-    Some(json!({ "content": content, "isError": false }))
+    Some(json!({ "resultType": "complete", "content": content, "isError": false }))
 }
 
 /// Questions to the user or the client, by the tool that asks them first.
@@ -647,7 +647,7 @@ fn main() -> std::io::Result<()> {
         address: address.parse().map_err(std::io::Error::other)?,
         token: None,
         hosts: Vec::new(),
-        origins: vec!["http://localhost:*".to_string(), "http://127.0.0.1:*".to_string()],
+        origins: Vec::new(),
         tls: None,
     };
     let fixture = Fixture::default();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kapsa_agents::{AgentMemory, StoreLocation};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::request::Clock;
-use kapsa_memory::{AsOf, Coverage, Error, Micros, WriteOptions};
+use kapsa_memory::{AsOf, Coverage, Error, Micros, Trust, WriteOptions};
 use kapsa_model::Embedder;
 
 /// Why something could not be done, in words that whoever asked can act on.
@@ -55,6 +55,9 @@ pub trait Host: Send + Sync {
 
     /// Who acts; none for the owner.
     fn principal(&self) -> Option<&str>;
+
+    /// What is trusted less far is left out of what is read; none for nothing.
+    fn trust_min(&self) -> Option<Trust>;
 
     /// The branch that is meant where a call names none.
     ///

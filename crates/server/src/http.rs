@@ -1,7 +1,7 @@
 //! The door over HTTP: Streamable HTTP at `/mcp`, for whoever has the token.
 //!
 //! Who may come in is decided before anything of a request is read: the token, then the `Host` and
-//! the `Origin` (a page in a browser has no business here). Beyond this machine only with TLS.
+//! the `Origin` (a page of another machine has no business here). Beyond this machine only with TLS.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -39,6 +39,8 @@ pub const PATH: &str = "/mcp";
 pub const CONNECTIONS_MAX: usize = 256;
 /// Largest request, in bytes.
 pub const REQUEST_BYTES_MAX: usize = 4 << 20;
+/// Origins of pages that this machine serves itself. They need the token like everybody else.
+const LOCAL_ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 /// How long a client may take for the head of a request, and for a TLS handshake.
 const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// How long calls that were begun may go on once the server is to end.
@@ -83,7 +85,7 @@ pub struct Options {
     pub token: Option<Token>,
     /// Names by which clients may call this machine, besides those of the loopback.
     pub hosts: Vec<String>,
-    /// Pages that may call it.
+    /// Origins of pages that may call it, besides those of this machine.
     pub origins: Vec<String>,
     /// Files of a certificate chain and its key, in PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
@@ -130,7 +132,9 @@ fn service<H: ServerHandler + Send + Sync + 'static>(
     let mut config = StreamableHttpServerConfig::default()
         .with_cancellation_token(end.child_token())
         .with_max_request_body_bytes(REQUEST_BYTES_MAX)
-        .with_allowed_origins(options.origins.clone())
+        .with_allowed_origins(
+            LOCAL_ORIGINS.map(str::to_string).into_iter().chain(options.origins.iter().cloned()),
+        )
         .enforce_origin_validation();
     config.allowed_hosts.extend(options.hosts.iter().cloned());
     StreamableHttpService::new(move || Ok(make()), Arc::default(), config)

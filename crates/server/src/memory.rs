@@ -157,6 +157,10 @@ impl Memory {
         place: &Place,
         as_of: Option<&AsOf>,
     ) -> Result<AnyReader, Error> {
+        let reader = match self.host.trust_min() {
+            Some(least) => kapsa_memory::trusted(&reader, least),
+            None => reader,
+        };
         let is_placed = place.branch.is_some() || as_of.is_some();
         Ok(match self.host.principal() {
             None if is_placed => AnyReader::Owner(reader.on(place.branch(), as_of)?),
@@ -212,7 +216,10 @@ impl Memory {
     pub(crate) fn location(&self, place: &Place) -> Result<StoreLocation, Problem> {
         let mut options = self.host.write_options();
         options.holder.branch.clone_from(&place.branch);
-        let location = StoreLocation::new(&place.path, options).on(place.branch());
+        let mut location = StoreLocation::new(&place.path, options).on(place.branch());
+        if let Some(least) = self.host.trust_min() {
+            location = location.trusted(least);
+        }
         let Some(principal) = self.host.principal() else { return Ok(location) };
         let profile = self.whole(&place.path)?.clearance(principal);
         Ok(location.as_principal(profile.map_err(|error| self.problem(error))?))

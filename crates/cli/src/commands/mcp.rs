@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kapsa_agents::{AgentMemory, StoreLocation, WorkspaceMemory};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::request::Clock;
-use kapsa_memory::{AsOf, Coverage, Error, Micros, WriteOptions, random_id};
+use kapsa_memory::{AsOf, Coverage, Error, Micros, Trust, WriteOptions, random_id};
 use kapsa_model::Embedder;
 use kapsa_server::http::{self, Options, Token};
 use kapsa_server::{Door, Host, Memory, Problem, serve_pipes};
@@ -190,6 +190,10 @@ impl Host for McpHost {
 
     fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
+    }
+
+    fn trust_min(&self) -> Option<Trust> {
+        self.global.min_trust.map(Into::into)
     }
 
     fn branch(

@@ -304,13 +304,18 @@ fn drop_null(schema: &mut Value) {
     }
 }
 
-/// Every verb, as it is typed, in order: those without verbs of their own.
+/// What it says is another's protocol, which describes itself.
+const OF_A_PROTOCOL: &str = "mcp";
+
+/// Every verb whose answers are this program's own, as it is typed, in order: those without verbs of
+/// their own.
 #[must_use]
 pub fn verbs() -> Vec<String> {
     let mut command = Cli::command();
     command.build();
     let mut found = Vec::new();
     leaves(&command, "", &mut found);
+    found.retain(|verb| verb != OF_A_PROTOCOL);
     found.sort();
     found
 }

@@ -401,6 +401,20 @@ fn what_others_write_changes_the_list_of_resources() {
 }
 
 #[test]
+fn what_is_trusted_too_little_can_be_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "the page says blue", "--trust", "tool"]);
+    sandbox.ok(&["put", "--text", "the owner says green"]);
+    let seen = |args: &[&str]| {
+        let mut client = Client::of(&sandbox, args);
+        format!("{:?}", client.call("memory_timeline", json!({})))
+    };
+    assert!(seen(&[]).contains("blue"));
+    let trusted = seen(&["--min-trust", "model"]);
+    assert!(!trusted.contains("blue") && trusted.contains("green"), "{trusted}");
+}
+
+#[test]
 fn a_principal_sees_and_writes_what_it_may() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["clearance", "set", "guest", "=internal"]);
@@ -535,7 +549,9 @@ fn over_http_nobody_comes_in_without_the_token() {
     assert_eq!(served.post("/", &[("Authorization", &bearer)], &discover()).0, 404);
     assert_eq!(with(&[]), 200);
     assert_eq!(with(&[("Origin", "https://evil.example")]), 403);
-    assert_eq!(with(&[("Origin", "http://localhost")]), 403);
+    assert_eq!(with(&[("Origin", "null")]), 403);
+    assert_eq!(with(&[("Origin", "http://localhost.evil.example")]), 403);
+    assert_eq!(with(&[("Origin", "http://localhost:3000")]), 200);
     assert_eq!(with(&[("Host", "evil.example")]), 403);
     let (_, answer) = served.post("/mcp", &[("Authorization", &bearer)], &discover());
     assert!(answer.contains("\"name\":\"kapsa\""), "{answer}");
