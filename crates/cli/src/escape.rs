@@ -6,8 +6,8 @@ use kapsa_memory::escape::is_hidden;
 pub(crate) use kapsa_memory::escape::{body, is_plain, line};
 use serde_json::ser::Formatter;
 
-/// Compact JSON in which characters that act or are drawn as nothing are written by their number, as `\u001b`: the same
-/// value to a parser, harmless to a terminal.
+/// Compact JSON in which characters that act or are drawn as nothing are written by their number,
+/// as `\u001b`: the same value to a parser, harmless to a terminal.
 pub(crate) struct SafeJson;
 
 impl Formatter for SafeJson {

@@ -116,7 +116,10 @@ fn questions(name: &str) -> Option<(Value, Option<&'static str>)> {
             None,
         ),
         "test_input_required_result_prompt" => (
-            json!({ "user_context": form("What context should the prompt use?", "context", "string") }),
+            {
+                let asked = form("What context should the prompt use?", "context", "string");
+                json!({ "user_context": asked })
+            },
             None,
         ),
         _ => return None,
@@ -339,6 +342,7 @@ impl ServerHandler for Fixture {
             .with_cache_scope(CacheScope::Public))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each tool of the suite")]
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -436,7 +440,10 @@ impl ServerHandler for Fixture {
                     ("value3", "Third Choice"),
                 ]);
                 let properties = json!({
-                    "untitledSingle": { "type": "string", "enum": ["option1", "option2", "option3"] },
+                    "untitledSingle": {
+                        "type": "string",
+                        "enum": ["option1", "option2", "option3"],
+                    },
                     "titledSingle": { "type": "string", "oneOf": options },
                     "legacyEnum": {
                         "type": "string",
@@ -554,7 +561,7 @@ impl ServerHandler for Fixture {
                 { "name": "resourceUri", "description": "The resource", "required": true },
             ]},
             { "name": "test_prompt_with_image", "description": "A prompt with an image" },
-            { "name": "test_input_required_result_prompt", "description": "A prompt that asks back" },
+            { "name": "test_input_required_result_prompt", "description": "It asks back" },
         ]);
         let page = ListPromptsResult::with_all_items(typed(prompts));
         Ok(page.with_ttl_ms(1000).with_cache_scope(CacheScope::Public))
@@ -596,7 +603,11 @@ impl ServerHandler for Fixture {
                 said("Please process the embedded resource above."),
             ]),
             "test_prompt_with_image" => json!([
-                { "role": "user", "content": { "type": "image", "data": PNG, "mimeType": "image/png" } },
+                { "role": "user", "content": {
+                    "type": "image",
+                    "data": PNG,
+                    "mimeType": "image/png",
+                }},
                 said("Please analyze the image above."),
             ]),
             other => {

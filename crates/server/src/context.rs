@@ -15,38 +15,35 @@ use crate::wire::{ContextIn, ContextLineOut, ContextOut};
 const BUDGET_MIN: usize = 100;
 const BUDGET_MAX: usize = 15_000;
 
-impl Memory {
-    /// `memory_context`.
-    pub(crate) fn context(
-        &self,
-        session: &Session,
-        args: ContextIn,
-    ) -> Result<ContextOut, Problem> {
-        let budget =
-            within("budget", args.budget, CONTEXT_TOKENS_DEFAULT, BUDGET_MIN..=BUDGET_MAX)?;
-        let place = self.place(session, args.branch.as_deref())?;
-        // A capsule that is not there is not an empty one.
-        self.reader(&place, None)?;
-        let location = self.location(&place)?;
-        let scope = Scope {
-            entity: args.entity.unwrap_or_default(),
-            domain: args.domain.unwrap_or_default(),
-            tags: Vec::new(),
-            query: args.query.unwrap_or_default(),
-        };
-        let options = ContextOptions { tokens_max: budget, ..ContextOptions::default() };
-        let named = args.agent.filter(|agent| !agent.trim().is_empty());
-        let agent = named.or_else(|| self.host().principal().map(str::to_string));
-        let host = Arc::clone(self.shared_host());
-        let clock = move || host.now();
-        let context = match agent {
-            Some(agent) => {
-                self.host().agent(&place.path, &location, &agent)?.context(&scope, &options)
-            }
-            None => WorkspaceMemory::in_capsule(location, clock).context(None, &scope, &options),
-        };
-        Ok(answer(context.map_err(|error| self.problem(error))?))
-    }
+/// `memory_context`.
+pub(crate) fn context(
+    memory: &Memory,
+    session: &Session,
+    args: ContextIn,
+) -> Result<ContextOut, Problem> {
+    let budget = within("budget", args.budget, CONTEXT_TOKENS_DEFAULT, BUDGET_MIN..=BUDGET_MAX)?;
+    let place = memory.place(session, args.branch.as_deref())?;
+    // A capsule that is not there is not an empty one.
+    memory.reader(&place, None)?;
+    let location = memory.location(&place)?;
+    let scope = Scope {
+        entity: args.entity.unwrap_or_default(),
+        domain: args.domain.unwrap_or_default(),
+        tags: Vec::new(),
+        query: args.query.unwrap_or_default(),
+    };
+    let options = ContextOptions { tokens_max: budget, ..ContextOptions::default() };
+    let named = args.agent.filter(|agent| !agent.trim().is_empty());
+    let agent = named.or_else(|| memory.host().principal().map(str::to_string));
+    let host = Arc::clone(memory.shared_host());
+    let clock = move || host.now();
+    let context = match agent {
+        Some(agent) => {
+            memory.host().agent(&place.path, &location, &agent)?.context(&scope, &options)
+        }
+        None => WorkspaceMemory::in_capsule(location, clock).context(None, &scope, &options),
+    };
+    Ok(answer(context.map_err(|error| memory.problem(error))?))
 }
 
 fn answer(context: Context) -> ContextOut {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-use crate::completions::Completed;
+use crate::completions::{self, Completed};
 use crate::host::Problem;
 use crate::memory::{Memory, Progress, Session, Step};
 use crate::{prompts, resources, tools};
@@ -263,7 +263,9 @@ impl ServerHandler for Door {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let listed = self
-            .run(&context, move |memory, session, _| memory.resources(session, cursor.as_deref()))
+            .run(&context, move |memory, session, _| {
+                resources::resources(memory, session, cursor.as_deref())
+            })
             .await?;
         let (resources, next_cursor) = match listed {
             Ok(page) => page,
@@ -294,8 +296,9 @@ impl ServerHandler for Door {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
         let asked = uri.clone();
-        let found =
-            self.run(&context, move |memory, session, _| memory.resource(session, &asked)).await?;
+        let found = self
+            .run(&context, move |memory, session, _| resources::resource(memory, session, &asked))
+            .await?;
         match found {
             Some(Ok(contents)) => Ok(ReadResourceResult::new(vec![contents])
                 .with_ttl_ms(0)
@@ -332,7 +335,7 @@ impl ServerHandler for Door {
         let name = request.name.clone();
         let asked = self
             .run(&context, move |memory, session, _| {
-                memory.prompt(session, &request.name, request.arguments.as_ref())
+                prompts::prompt(memory, session, &request.name, request.arguments.as_ref())
             })
             .await?;
         match asked {
@@ -356,11 +359,15 @@ impl ServerHandler for Door {
             .unwrap_or_default();
         let completed = self
             .run(&context, move |memory, session, _| match name.as_str() {
-                "path" if is_resource => memory.completed_paths(session, &agent, &begin),
-                "uri" => memory.completions(session, Completed::Uri, &begin),
-                "agent" | "to" => memory.completions(session, Completed::Agent, &begin),
-                "run" => memory.completions(session, Completed::Run, &begin),
-                "topic" => memory.completions(session, Completed::Entity, &begin),
+                "path" if is_resource => {
+                    completions::completed_paths(memory, session, &agent, &begin)
+                }
+                "uri" => completions::completions(memory, session, Completed::Uri, &begin),
+                "agent" | "to" => {
+                    completions::completions(memory, session, Completed::Agent, &begin)
+                }
+                "run" => completions::completions(memory, session, Completed::Run, &begin),
+                "topic" => completions::completions(memory, session, Completed::Entity, &begin),
                 _ => Ok((Vec::new(), false)),
             })
             .await?;

@@ -1,7 +1,8 @@
 //! The door over HTTP: Streamable HTTP at `/mcp`, for whoever has the token.
 //!
 //! Who may come in is decided before anything of a request is read: the token, then the `Host` and
-//! the `Origin` (a page of another machine has no business here). Beyond this machine only with TLS.
+//! the `Origin` (a page of another machine has no business here). Beyond this machine only with
+//! TLS.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -163,7 +164,7 @@ async fn accept<H: ServerHandler + Send + Sync + 'static>(
     loop {
         let place = Arc::clone(&places).acquire_owned().await;
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors, or a client that left before it was let in: others may still come.
+            // Out of descriptors, or a client that left before it was let in: others may come.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };

@@ -1,9 +1,10 @@
 //! The memory behind a protocol: what agents that speak MCP are offered, over pipes and over HTTP.
+//! Knows no terminal, environment, wall clock or home folder, and starts no process.
 //!
 //! One server, many doors. [`Memory`] is what tools do, and knows no protocol; [`Door`] speaks MCP
 //! for it to one client; [`serve_pipes`] and [`http::serve`] are the doors' hinges. Each process
 //! is bound to one principal, or to the owner: who that is, where the capsule lies and what time it
-//! is comes from a [`Host`]. Knows no terminal, no environment, no wall clock and no home folder.
+//! is comes from a [`Host`].
 //!
 //! What a tool returns is data. Texts that somebody stored stand in JSON strings, with a notice
 //! before them and trust and source beside them; what acts on a terminal or is drawn as nothing is

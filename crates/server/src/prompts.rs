@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::host::Problem;
 use crate::memory::{Memory, Session};
 use crate::wire::{ContextIn, SearchIn, TimelineIn};
+use crate::{context, searching};
 
 /// Hits that `recall` brings along.
 const RECALLED: u64 = 8;
@@ -28,58 +29,60 @@ pub(crate) fn all() -> Vec<Prompt> {
     ]
 }
 
-impl Memory {
-    /// A prompt with what it needs of the memory; none where there is none of this name.
-    pub(crate) fn prompt(
-        &self,
-        session: &Session,
-        name: &str,
-        arguments: Option<&JsonObject>,
-    ) -> Option<Result<Vec<PromptMessage>, Problem>> {
-        let argument = |name: &str| {
-            let text = arguments?.get(name)?.as_str()?.trim().to_string();
-            Some(text).filter(|text| !text.is_empty())
-        };
-        Some(match name {
-            "recall" => match argument("topic") {
-                Some(topic) => self.recall(session, topic),
-                None => Err(Problem::new("invalid_argument", "recall: topic is missing")),
-            },
-            "reflect" => Ok(reflect()),
-            "hand_over" => self.hand_over(session, argument("to").as_deref()),
-            _ => return None,
-        })
-    }
+/// A prompt with what it needs of the memory; none where there is none of this name.
+pub(crate) fn prompt(
+    memory: &Memory,
+    session: &Session,
+    name: &str,
+    arguments: Option<&JsonObject>,
+) -> Option<Result<Vec<PromptMessage>, Problem>> {
+    let argument = |name: &str| {
+        let text = arguments?.get(name)?.as_str()?.trim().to_string();
+        Some(text).filter(|text| !text.is_empty())
+    };
+    Some(match name {
+        "recall" => match argument("topic") {
+            Some(topic) => recall(memory, session, topic),
+            None => Err(Problem::new("invalid_argument", "recall: topic is missing")),
+        },
+        "reflect" => Ok(reflect()),
+        "hand_over" => hand_over(memory, session, argument("to").as_deref()),
+        _ => return None,
+    })
+}
 
-    fn recall(&self, session: &Session, topic: String) -> Result<Vec<PromptMessage>, Problem> {
-        let asked = format!(
-            "Recall what is known about: {topic}\n\nBelow is what a search of the memory found. Use what answers, name \
-             the URIs it comes from, and say so if nothing does. memory_search and memory_read give more."
-        );
-        let args = SearchIn { query: topic, limit: Some(RECALLED), ..SearchIn::default() };
-        let found = self.search(session, args)?;
-        messages(asked, json!(found))
-    }
+fn recall(
+    memory: &Memory,
+    session: &Session,
+    topic: String,
+) -> Result<Vec<PromptMessage>, Problem> {
+    let asked = format!(
+        "Recall what is known about: {topic}\n\nBelow is what a search of the memory found. Use what answers, name \
+         the URIs it comes from, and say so if nothing does. memory_search and memory_read give more."
+    );
+    let args = SearchIn { query: topic, limit: Some(RECALLED), ..SearchIn::default() };
+    let found = searching::search(memory, session, args)?;
+    messages(asked, json!(found))
+}
 
-    fn hand_over(
-        &self,
-        session: &Session,
-        to: Option<&str>,
-    ) -> Result<Vec<PromptMessage>, Problem> {
-        let to = to.unwrap_or("whoever goes on");
-        let asked = format!(
-            "Hand this work over to {to}. Write with memory_write one record of kind summary that says what was to be \
-             done, what is done, what is open, what was decided and why, and what to watch out for. Leave out what \
-             the memory below says already, and name the record's URI when you are done."
-        );
-        let context = ContextIn { budget: Some(HANDED_OVER_TOKENS), ..ContextIn::default() };
-        let timeline = TimelineIn { limit: Some(HANDED_OVER_RECORDS), ..TimelineIn::default() };
-        let known = json!({
-            "known": self.context(session, context)?,
-            "latest": self.timeline(session, timeline)?,
-        });
-        messages(asked, known)
-    }
+fn hand_over(
+    memory: &Memory,
+    session: &Session,
+    to: Option<&str>,
+) -> Result<Vec<PromptMessage>, Problem> {
+    let to = to.unwrap_or("whoever goes on");
+    let asked = format!(
+        "Hand this work over to {to}. Write with memory_write one record of kind summary that says what was to be \
+         done, what is done, what is open, what was decided and why, and what to watch out for. Leave out what \
+         the memory below says already, and name the record's URI when you are done."
+    );
+    let context = ContextIn { budget: Some(HANDED_OVER_TOKENS), ..ContextIn::default() };
+    let timeline = TimelineIn { limit: Some(HANDED_OVER_RECORDS), ..TimelineIn::default() };
+    let known = json!({
+        "known": context::context(memory, session, context)?,
+        "latest": searching::timeline(memory, session, timeline)?,
+    });
+    messages(asked, known)
 }
 
 fn reflect() -> Vec<PromptMessage> {

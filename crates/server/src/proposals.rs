@@ -1,7 +1,7 @@
 //! `memory_propose`: what an agent learned in its session, decided as what is found in traces is.
 
 use kapsa_extract::MemoryType;
-use kapsa_traces::{Proposal, Proposer, propose};
+use kapsa_traces::{Proposal, Proposer};
 
 use crate::host::Problem;
 use crate::memory::{Memory, Progress, Session, Step};
@@ -15,69 +15,72 @@ const CONFIDENCE_DEFAULT: f64 = 0.7;
 /// What a session is called that names itself not.
 const SESSION_UNNAMED: &str = "mcp";
 
-impl Memory {
-    /// `memory_propose`.
-    pub(crate) fn propose(
-        &self,
-        session: &Session,
-        args: ProposeIn,
-        progress: &dyn Progress,
-    ) -> Result<ProposeOut, Problem> {
-        if args.candidates.is_empty() || args.candidates.len() > CANDIDATES_MAX {
-            let count = args.candidates.len();
-            let message = format!("candidates: {count} were given, not 1 to {CANDIDATES_MAX}");
-            return Err(Problem::new("invalid_argument", message));
-        }
-        let proposals = args.candidates.iter().enumerate().map(|(at, one)| proposal(at, one));
-        let proposals: Vec<Proposal> = proposals.collect::<Result<_, _>>()?;
-        let place = self.place(session, args.branch.as_deref())?;
-        self.reader(&place, None)?;
-        let location = self.location(&place)?;
-        let proposer = Proposer {
-            session: args.session.filter(|name| !name.trim().is_empty()).map_or_else(
-                || SESSION_UNNAMED.to_string(),
-                |name| format!("{SESSION_UNNAMED}/{}", name.trim()),
-            ),
-            repository: args.repository.unwrap_or_default(),
-            at: self.host().now(),
-        };
-        let _turn = self.turn(progress)?;
-        let total = proposals.len();
-        let mut decided = Vec::new();
-        let now = {
-            let host = std::sync::Arc::clone(self.shared_host());
-            move || host.now()
-        };
-        // One by one, so that a call that is given up ends where it is.
-        for proposal in &proposals {
-            if progress.is_cancelled() {
-                break;
-            }
-            let one = propose(&location, now.clone(), std::slice::from_ref(proposal), &proposer);
-            let one = one.map_err(|error| self.traces_problem(error))?;
-            decided.extend(one.into_iter().map(|one| ProposedOut {
-                title: shown::line(&one.title),
-                action: one.action.name().to_string(),
-                uri: format!("fact/{}", shown::line(&one.id)),
-                other: one.other.map(|other| format!("fact/{}", shown::line(&other))),
-                reason: shown::line(&one.reason),
-                pending: one.is_pending,
-            }));
-            progress.step(Step {
-                done: decided.len() as f64,
-                total: Some(total as f64),
-                message: "comparing with what is known".to_string(),
-            });
-        }
-        let left_out = (total - decided.len()) as u64;
-        Ok(ProposeOut { decided, left_out })
+/// `memory_propose`.
+pub(crate) fn propose(
+    memory: &Memory,
+    session: &Session,
+    args: ProposeIn,
+    progress: &dyn Progress,
+) -> Result<ProposeOut, Problem> {
+    if args.candidates.is_empty() || args.candidates.len() > CANDIDATES_MAX {
+        let count = args.candidates.len();
+        let message = format!("candidates: {count} were given, not 1 to {CANDIDATES_MAX}");
+        return Err(Problem::new("invalid_argument", message));
     }
-
-    fn traces_problem(&self, error: kapsa_traces::Error) -> Problem {
-        match error {
-            kapsa_traces::Error::Memory(error) => self.problem(error),
-            other => Problem::new("traces", other.to_string()),
+    let proposals = args.candidates.iter().enumerate().map(|(at, one)| proposal(at, one));
+    let proposals: Vec<Proposal> = proposals.collect::<Result<_, _>>()?;
+    let place = memory.place(session, args.branch.as_deref())?;
+    memory.reader(&place, None)?;
+    let location = memory.location(&place)?;
+    let proposer = Proposer {
+        session: args.session.filter(|name| !name.trim().is_empty()).map_or_else(
+            || SESSION_UNNAMED.to_string(),
+            |name| format!("{SESSION_UNNAMED}/{}", name.trim()),
+        ),
+        repository: args.repository.unwrap_or_default(),
+        at: memory.host().now(),
+    };
+    let _turn = memory.turn(progress)?;
+    let total = proposals.len();
+    let mut decided = Vec::new();
+    let now = {
+        let host = std::sync::Arc::clone(memory.shared_host());
+        move || host.now()
+    };
+    // One by one, so that a call that is given up ends where it is.
+    for proposal in &proposals {
+        if progress.is_cancelled() {
+            break;
         }
+        let one = kapsa_traces::propose(
+            &location,
+            now.clone(),
+            std::slice::from_ref(proposal),
+            &proposer,
+        );
+        let one = one.map_err(|error| traces_problem(memory, error))?;
+        decided.extend(one.into_iter().map(|one| ProposedOut {
+            title: shown::line(&one.title),
+            action: one.action.name().to_string(),
+            uri: format!("fact/{}", shown::line(&one.id)),
+            other: one.other.map(|other| format!("fact/{}", shown::line(&other))),
+            reason: shown::line(&one.reason),
+            pending: one.is_pending,
+        }));
+        progress.step(Step {
+            done: decided.len() as f64,
+            total: Some(total as f64),
+            message: "comparing with what is known".to_string(),
+        });
+    }
+    let left_out = (total - decided.len()) as u64;
+    Ok(ProposeOut { decided, left_out })
+}
+
+fn traces_problem(memory: &Memory, error: kapsa_traces::Error) -> Problem {
+    match error {
+        kapsa_traces::Error::Memory(error) => memory.problem(error),
+        other => Problem::new("traces", other.to_string()),
     }
 }
 

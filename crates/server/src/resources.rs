@@ -10,9 +10,9 @@ use crate::cursor::Cursor;
 use crate::fit;
 use crate::host::Problem;
 use crate::memory::{Memory, Session};
-use crate::reading::RECORDS;
-use crate::shown;
+use crate::reading::{self, RECORDS};
 use crate::wire::{ListedOut, ReadIn};
+use crate::{searching, shown};
 
 /// Addresses of an agent's files: the agent's name, then the path.
 pub(crate) const FILES: &str = "kapsa://files/";
@@ -43,139 +43,137 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-impl Memory {
-    /// A page of records as resources, newest first, and where the next page begins.
-    pub(crate) fn resources(
-        &self,
-        session: &Session,
-        cursor: Option<&str>,
-    ) -> Result<(Vec<Resource>, Option<String>), Problem> {
-        let cursor = Cursor::parse(cursor)?;
-        let place = self.place(session, None)?;
-        let as_of = cursor.as_of.map(kapsa_memory::AsOf::Sequence);
-        let reader = self.reader(&place, as_of.as_ref())?;
-        let request = TimelineRequest {
-            limit: cursor.offset + PAGE + 1,
-            reverse: true,
-            ..TimelineRequest::default()
-        };
-        let mut listing = reader.list(&request).map_err(|error| self.problem(error))?;
-        let newest = listing.last_sequence().unwrap_or_default();
-        let is_more = listing.truncate(cursor.offset + PAGE);
-        let mut resources = Vec::new();
-        for record in listing.skip(cursor.offset) {
-            let record = record.map_err(|error| self.problem(error))?;
-            let uri = shown::line(record.uri.short());
-            let mut resource = Resource::new(format!("{RECORDS}{uri}"), uri)
-                .with_description(shown::line(&shown::beginning(&record.text)))
-                .with_mime_type(JSON);
-            if !record.title.is_empty() {
-                resource = resource.with_title(shown::line(&record.title));
-            }
-            resources.push(resource);
+/// A page of records as resources, newest first, and where the next page begins.
+pub(crate) fn resources(
+    memory: &Memory,
+    session: &Session,
+    cursor: Option<&str>,
+) -> Result<(Vec<Resource>, Option<String>), Problem> {
+    let cursor = Cursor::parse(cursor)?;
+    let place = memory.place(session, None)?;
+    let as_of = cursor.as_of.map(kapsa_memory::AsOf::Sequence);
+    let reader = memory.reader(&place, as_of.as_ref())?;
+    let request = TimelineRequest {
+        limit: cursor.offset + PAGE + 1,
+        reverse: true,
+        ..TimelineRequest::default()
+    };
+    let mut listing = reader.list(&request).map_err(|error| memory.problem(error))?;
+    let newest = listing.last_sequence().unwrap_or_default();
+    let is_more = listing.truncate(cursor.offset + PAGE);
+    let mut resources = Vec::new();
+    for record in listing.skip(cursor.offset) {
+        let record = record.map_err(|error| memory.problem(error))?;
+        let uri = shown::line(record.uri.short());
+        let mut resource = Resource::new(format!("{RECORDS}{uri}"), uri)
+            .with_description(shown::line(&shown::beginning(&record.text)))
+            .with_mime_type(JSON);
+        if !record.title.is_empty() {
+            resource = resource.with_title(shown::line(&record.title));
         }
-        let next = is_more.then(|| cursor.after(resources.len(), newest));
-        Ok((resources, next))
+        resources.push(resource);
     }
+    let next = is_more.then(|| cursor.after(resources.len(), newest));
+    Ok((resources, next))
+}
 
-    /// What is at an address; none where no address is like it.
-    pub(crate) fn resource(
-        &self,
-        session: &Session,
-        uri: &str,
-    ) -> Option<Result<ResourceContents, Problem>> {
-        let content = if uri.starts_with(RECORDS) {
-            let args = ReadIn { uri: uri.to_string(), ..ReadIn::default() };
-            self.read(session, &args).and_then(|record| text(&record))
-        } else if let Some(file) = uri.strip_prefix(FILES) {
-            self.file(session, file)
-        } else {
-            self.run(session, uri.strip_prefix(RUNS)?)
-        };
-        Some(content.map(|content| ResourceContents::text(content, uri).with_mime_type(JSON)))
+/// What is at an address; none where no address is like it.
+pub(crate) fn resource(
+    memory: &Memory,
+    session: &Session,
+    uri: &str,
+) -> Option<Result<ResourceContents, Problem>> {
+    let content = if uri.starts_with(RECORDS) {
+        let args = ReadIn { uri: uri.to_string(), ..ReadIn::default() };
+        reading::read(memory, session, &args).and_then(|record| text(&record))
+    } else if let Some(path) = uri.strip_prefix(FILES) {
+        file(memory, session, path)
+    } else {
+        run(memory, session, uri.strip_prefix(RUNS)?)
+    };
+    Some(content.map(|content| ResourceContents::text(content, uri).with_mime_type(JSON)))
+}
+
+pub(crate) fn files(
+    memory: &Memory,
+    session: &Session,
+    agent: &str,
+) -> Result<MemoryFilesystem, Problem> {
+    let place = memory.place(session, None)?;
+    memory.reader(&place, None)?;
+    if let Some(principal) = memory.host().principal()
+        && principal != agent
+    {
+        memory.refuse_principals("read the files of another agent")?;
     }
+    let memory = memory.host().agent(&place.path, &memory.location(&place)?, agent)?;
+    Ok(MemoryFilesystem::of_agent(memory).uncounted())
+}
 
-    pub(crate) fn files(
-        &self,
-        session: &Session,
-        agent: &str,
-    ) -> Result<MemoryFilesystem, Problem> {
-        let place = self.place(session, None)?;
-        self.reader(&place, None)?;
-        if let Some(principal) = self.host().principal()
-            && principal != agent
-        {
-            self.refuse_principals("read the files of another agent")?;
-        }
-        let memory = self.host().agent(&place.path, &self.location(&place)?, agent)?;
-        Ok(MemoryFilesystem::of_agent(memory).uncounted())
+fn file(memory: &Memory, session: &Session, file: &str) -> Result<String, Problem> {
+    let (agent, path) = file.split_once('/').unwrap_or((file, ""));
+    if agent.is_empty() {
+        return Err(Problem::new("invalid_argument", "the address names no agent")
+            .hint("kapsa://files/AGENT/ is the top folder of an agent"));
     }
-
-    fn file(&self, session: &Session, file: &str) -> Result<String, Problem> {
-        let (agent, path) = file.split_once('/').unwrap_or((file, ""));
-        if agent.is_empty() {
-            return Err(Problem::new("invalid_argument", "the address names no agent")
-                .hint("kapsa://files/AGENT/ is the top folder of an agent"));
-        }
-        let files = self.files(session, agent)?;
-        let path = format!("/{path}");
-        match files.browse(&path) {
-            Ok(listing) => text(&json!({
-                "notice": shown::NOTICE,
-                "path": shown::line(&listing.path),
-                "entries": listing.entries.iter().map(|entry| json!({
-                    "name": shown::line(&entry.name),
-                    "folder": matches!(entry.kind, EntryKind::Folder { .. }),
-                })).collect::<Vec<_>>(),
-                "more": listing.more,
-            })),
-            Err(FileError::IsFile { .. }) => {
-                let content = files.read(&path).map_err(|error| self.of_file(error))?;
-                text(&json!({
-                    "notice": shown::NOTICE,
-                    "path": shown::line(&path),
-                    "text": shown::body(&content),
-                }))
-            }
-            Err(error) => Err(self.of_file(error)),
-        }
-    }
-
-    pub(crate) fn of_file(&self, error: FileError) -> Problem {
-        match error {
-            FileError::Memory(error) => self.problem(error),
-            other => Problem::new("no_such_file", other.to_string()),
-        }
-    }
-
-    fn run(&self, session: &Session, run: &str) -> Result<String, Problem> {
-        let place = self.place(session, None)?;
-        let reader = self.reader(&place, None)?;
-        let filter = Filter { runs: vec![run.to_string()], ..Filter::default() };
-        let request =
-            TimelineRequest { filter, limit: RUN_RECORDS_MAX + 1, ..TimelineRequest::default() };
-        let mut listing = reader.list(&request).map_err(|error| self.problem(error))?;
-        let is_more = listing.truncate(RUN_RECORDS_MAX);
-        let mut records = Vec::new();
-        for record in listing {
-            let record = record.map_err(|error| self.problem(error))?;
-            records.push(ListedOut {
-                beginning: shown::beginning(&record.text),
-                head: self.head(&record),
-            });
-        }
-        if records.is_empty() {
-            let message = format!("nothing was recorded in a run called {}", shown::line(run));
-            return Err(Problem::new("run_not_found", message));
-        }
-        let left_out = fit::keep(&mut records);
-        text(&json!({
+    let files = files(memory, session, agent)?;
+    let path = format!("/{path}");
+    match files.browse(&path) {
+        Ok(listing) => text(&json!({
             "notice": shown::NOTICE,
-            "run": shown::line(run),
-            "records": records,
-            "more": is_more || left_out > 0,
-        }))
+            "path": shown::line(&listing.path),
+            "entries": listing.entries.iter().map(|entry| json!({
+                "name": shown::line(&entry.name),
+                "folder": matches!(entry.kind, EntryKind::Folder { .. }),
+            })).collect::<Vec<_>>(),
+            "more": listing.more,
+        })),
+        Err(FileError::IsFile { .. }) => {
+            let content = files.read(&path).map_err(|error| of_file(memory, error))?;
+            text(&json!({
+                "notice": shown::NOTICE,
+                "path": shown::line(&path),
+                "text": shown::body(&content),
+            }))
+        }
+        Err(error) => Err(of_file(memory, error)),
     }
+}
+
+pub(crate) fn of_file(memory: &Memory, error: FileError) -> Problem {
+    match error {
+        FileError::Memory(error) => memory.problem(error),
+        other => Problem::new("no_such_file", other.to_string()),
+    }
+}
+
+fn run(memory: &Memory, session: &Session, run: &str) -> Result<String, Problem> {
+    let place = memory.place(session, None)?;
+    let reader = memory.reader(&place, None)?;
+    let filter = Filter { runs: vec![run.to_string()], ..Filter::default() };
+    let request =
+        TimelineRequest { filter, limit: RUN_RECORDS_MAX + 1, ..TimelineRequest::default() };
+    let mut listing = reader.list(&request).map_err(|error| memory.problem(error))?;
+    let is_more = listing.truncate(RUN_RECORDS_MAX);
+    let mut records = Vec::new();
+    for record in listing {
+        let record = record.map_err(|error| memory.problem(error))?;
+        records.push(ListedOut {
+            beginning: shown::beginning(&record.text),
+            head: searching::head(memory, &record),
+        });
+    }
+    if records.is_empty() {
+        let message = format!("nothing was recorded in a run called {}", shown::line(run));
+        return Err(Problem::new("run_not_found", message));
+    }
+    let left_out = fit::keep(&mut records);
+    text(&json!({
+        "notice": shown::NOTICE,
+        "run": shown::line(run),
+        "records": records,
+        "more": is_more || left_out > 0,
+    }))
 }
 
 fn text<T: Serialize>(content: &T) -> Result<String, Problem> {

@@ -41,193 +41,195 @@ pub(crate) fn within(
     Err(Problem::new("invalid_argument", message))
 }
 
-impl Memory {
-    /// `memory_search`.
-    pub(crate) fn search(&self, session: &Session, args: SearchIn) -> Result<SearchOut, Problem> {
-        let limit = within("limit", args.limit, HITS_DEFAULT, 1..=HITS_MAX)?;
-        if args.query.trim().is_empty() {
-            return Err(Problem::new("invalid_argument", "query is empty")
-                .hint("say what to look for, or list records with memory_timeline"));
-        }
-        let cursor = Cursor::parse(args.cursor.as_deref())?;
-        let (reader, as_of) = self.viewed(session, &args.within, cursor)?;
-        let now = self.host().now();
-        let then = match as_of {
-            Some(AsOf::Time(time) | AsOf::Named { or: Some(time), .. }) => time.min(now),
-            _ => now,
-        };
-        let request = FindRequest {
-            filter: self.filter(&args.within)?,
-            k: cursor.offset + limit + 1,
-            time: Some(self.host().clock(&args.query)?),
-            or_plain: true,
-            valid_at: Some(then),
-            ..FindRequest::new(args.query)
-        };
-        let (found, mut notes) = self.found(&reader, &request)?;
-        notes.extend(unknown(&reader, &request.filter).map_err(|error| self.problem(error))?);
-        if found.read.plain {
-            notes.push("nothing has what the operators ask for; searched for plain words".into());
-        }
-        let is_more = found.hits.len() > cursor.offset + limit;
-        let page = found.hits.iter().skip(cursor.offset).take(limit);
-        let mut hits: Vec<HitOut> = page.map(|hit| self.hit(hit)).collect();
-        let left_out = fit::keep(&mut hits);
-        let next_cursor = (is_more || left_out > 0)
-            .then(|| self.place_after(&reader, cursor, hits.len()))
-            .transpose()?;
-        Ok(SearchOut {
-            notice: shown::NOTICE,
-            found: if hits.is_empty() { Grade::None } else { found.grade }.name().to_string(),
-            hits,
-            left_out: left_out as u64,
-            next_cursor,
-            notes,
-        })
+/// `memory_search`.
+pub(crate) fn search(
+    memory: &Memory,
+    session: &Session,
+    args: SearchIn,
+) -> Result<SearchOut, Problem> {
+    let limit = within("limit", args.limit, HITS_DEFAULT, 1..=HITS_MAX)?;
+    if args.query.trim().is_empty() {
+        return Err(Problem::new("invalid_argument", "query is empty")
+            .hint("say what to look for, or list records with memory_timeline"));
     }
+    let cursor = Cursor::parse(args.cursor.as_deref())?;
+    let (reader, as_of) = viewed(memory, session, &args.within, cursor)?;
+    let now = memory.host().now();
+    let then = match as_of {
+        Some(AsOf::Time(time) | AsOf::Named { or: Some(time), .. }) => time.min(now),
+        _ => now,
+    };
+    let request = FindRequest {
+        filter: filter(memory, &args.within)?,
+        k: cursor.offset + limit + 1,
+        time: Some(memory.host().clock(&args.query)?),
+        or_plain: true,
+        valid_at: Some(then),
+        ..FindRequest::new(args.query)
+    };
+    let (found, mut notes) = found(memory, &reader, &request)?;
+    notes.extend(unknown(&reader, &request.filter).map_err(|error| memory.problem(error))?);
+    if found.read.plain {
+        notes.push("nothing has what the operators ask for; searched for plain words".into());
+    }
+    let is_more = found.hits.len() > cursor.offset + limit;
+    let page = found.hits.iter().skip(cursor.offset).take(limit);
+    let mut hits: Vec<HitOut> = page.map(|found| hit(memory, found)).collect();
+    let left_out = fit::keep(&mut hits);
+    let next_cursor = (is_more || left_out > 0)
+        .then(|| place_after(memory, &reader, cursor, hits.len()))
+        .transpose()?;
+    Ok(SearchOut {
+        notice: shown::NOTICE,
+        found: if hits.is_empty() { Grade::None } else { found.grade }.name().to_string(),
+        hits,
+        left_out: left_out as u64,
+        next_cursor,
+        notes,
+    })
+}
 
-    /// Searches by meaning too, where there are vectors and their model can be used.
-    fn found(
-        &self,
-        reader: &AnyReader,
-        request: &FindRequest,
-    ) -> Result<(Found, Vec<String>), Problem> {
-        let coverage = reader.coverage().map_err(|error| self.problem(error))?;
-        let mut notes = Vec::new();
-        let embedder = match &coverage.model {
-            Some(_) if request.mode != SearchMode::Words => match self.embedder(&coverage) {
-                Ok(embedder) => Some(embedder),
-                Err(problem) => {
-                    notes.push(format!("searched by words only: {}", problem.message));
-                    None
-                }
-            },
-            _ => None,
-        };
-        let by = |embedder| reader.find_by(request, Models { embedder, reranker: None });
-        let found = match by(embedder.as_deref()) {
-            Err(error) if embedder.is_some() => {
-                notes.push(format!("searched by words only: {}", self.problem(error).message));
-                by(None)
+/// Searches by meaning too, where there are vectors and their model can be used.
+fn found(
+    memory: &Memory,
+    reader: &AnyReader,
+    request: &FindRequest,
+) -> Result<(Found, Vec<String>), Problem> {
+    let coverage = reader.coverage().map_err(|error| memory.problem(error))?;
+    let mut notes = Vec::new();
+    let embedder = match &coverage.model {
+        Some(_) if request.mode != SearchMode::Words => match memory.embedder(&coverage) {
+            Ok(embedder) => Some(embedder),
+            Err(problem) => {
+                notes.push(format!("searched by words only: {}", problem.message));
+                None
             }
-            found => found,
-        };
-        Ok((found.map_err(|error| self.problem(error))?, notes))
-    }
-
-    /// `memory_timeline`.
-    pub(crate) fn timeline(
-        &self,
-        session: &Session,
-        args: TimelineIn,
-    ) -> Result<TimelineOut, Problem> {
-        let limit = within("limit", args.limit, LISTED_DEFAULT, 1..=LISTED_MAX)?;
-        let cursor = Cursor::parse(args.cursor.as_deref())?;
-        let (reader, _) = self.viewed(session, &args.within, cursor)?;
-        let request = TimelineRequest {
-            filter: self.filter(&args.within)?,
-            limit: cursor.offset + limit + 1,
-            reverse: !args.oldest_first,
-        };
-        let mut listing = reader.list(&request).map_err(|error| self.problem(error))?;
-        let is_more = listing.truncate(cursor.offset + limit);
-        let mut records = Vec::new();
-        for record in listing.skip(cursor.offset) {
-            let record = record.map_err(|error| self.problem(error))?;
-            records.push(ListedOut {
-                beginning: shown::beginning(&record.text),
-                head: self.head(&record),
-            });
+        },
+        _ => None,
+    };
+    let by = |embedder| reader.find_by(request, Models { embedder, reranker: None });
+    let found = match by(embedder.as_deref()) {
+        Err(error) if embedder.is_some() => {
+            notes.push(format!("searched by words only: {}", memory.problem(error).message));
+            by(None)
         }
-        let left_out = fit::keep(&mut records);
-        let next_cursor = (is_more || left_out > 0)
-            .then(|| self.place_after(&reader, cursor, records.len()))
-            .transpose()?;
-        Ok(TimelineOut { notice: shown::NOTICE, records, left_out: left_out as u64, next_cursor })
-    }
+        found => found,
+    };
+    Ok((found.map_err(|error| memory.problem(error))?, notes))
+}
 
-    /// The view that a list is of: of its first page, where it goes on.
-    fn viewed(
-        &self,
-        session: &Session,
-        within: &WithinIn,
-        cursor: Cursor,
-    ) -> Result<(AnyReader, Option<AsOf>), Problem> {
-        let place = self.place(session, within.branch.as_deref())?;
-        let as_of = match cursor.as_of {
-            Some(sequence) => Some(AsOf::Sequence(sequence)),
-            None => within.as_of.as_deref().map(|as_of| self.host().as_of(as_of)),
-        };
-        Ok((self.reader(&place, as_of.as_ref())?, as_of))
+/// `memory_timeline`.
+pub(crate) fn timeline(
+    memory: &Memory,
+    session: &Session,
+    args: TimelineIn,
+) -> Result<TimelineOut, Problem> {
+    let limit = within("limit", args.limit, LISTED_DEFAULT, 1..=LISTED_MAX)?;
+    let cursor = Cursor::parse(args.cursor.as_deref())?;
+    let (reader, _) = viewed(memory, session, &args.within, cursor)?;
+    let request = TimelineRequest {
+        filter: filter(memory, &args.within)?,
+        limit: cursor.offset + limit + 1,
+        reverse: !args.oldest_first,
+    };
+    let mut listing = reader.list(&request).map_err(|error| memory.problem(error))?;
+    let is_more = listing.truncate(cursor.offset + limit);
+    let mut records = Vec::new();
+    for record in listing.skip(cursor.offset) {
+        let record = record.map_err(|error| memory.problem(error))?;
+        records.push(ListedOut {
+            beginning: shown::beginning(&record.text),
+            head: head(memory, &record),
+        });
     }
+    let left_out = fit::keep(&mut records);
+    let next_cursor = (is_more || left_out > 0)
+        .then(|| place_after(memory, &reader, cursor, records.len()))
+        .transpose()?;
+    Ok(TimelineOut { notice: shown::NOTICE, records, left_out: left_out as u64, next_cursor })
+}
 
-    /// Where a list goes on after so many items.
-    fn place_after(
-        &self,
-        reader: &AnyReader,
-        cursor: Cursor,
-        count: usize,
-    ) -> Result<String, Problem> {
-        let last = TimelineRequest { limit: 1, reverse: true, ..TimelineRequest::default() };
-        let listing = reader.list(&last).map_err(|error| self.problem(error))?;
-        Ok(cursor.after(count, listing.last_sequence().unwrap_or_default()))
-    }
+/// The view that a list is of: of its first page, where it goes on.
+fn viewed(
+    memory: &Memory,
+    session: &Session,
+    within: &WithinIn,
+    cursor: Cursor,
+) -> Result<(AnyReader, Option<AsOf>), Problem> {
+    let place = memory.place(session, within.branch.as_deref())?;
+    let as_of = match cursor.as_of {
+        Some(sequence) => Some(AsOf::Sequence(sequence)),
+        None => within.as_of.as_deref().map(|as_of| memory.host().as_of(as_of)),
+    };
+    Ok((memory.reader(&place, as_of.as_ref())?, as_of))
+}
 
-    fn filter(&self, within: &WithinIn) -> Result<Filter, Problem> {
-        let one = |value: &Option<String>| {
-            value.iter().filter(|value| !value.is_empty()).cloned().collect::<Vec<_>>()
-        };
-        let time = |name: &str, value: &Option<String>| {
-            let value = value.as_deref().filter(|value| !value.is_empty());
-            let time = value.map(|value| self.host().time(value)).transpose();
-            time.map_err(|problem| Problem {
-                message: format!("{name}: {}", problem.message),
-                ..problem
-            })
-        };
-        Ok(Filter {
-            kinds: within.kinds.clone(),
-            tags: within.tags.clone(),
-            entities: one(&within.entity),
-            domains: one(&within.domain),
-            agents: one(&within.agent),
-            runs: one(&within.run),
-            since: time("since", &within.since)?,
-            until: time("until", &within.until)?,
-            ..Filter::default()
+/// Where a list goes on after so many items.
+fn place_after(
+    memory: &Memory,
+    reader: &AnyReader,
+    cursor: Cursor,
+    count: usize,
+) -> Result<String, Problem> {
+    let last = TimelineRequest { limit: 1, reverse: true, ..TimelineRequest::default() };
+    let listing = reader.list(&last).map_err(|error| memory.problem(error))?;
+    Ok(cursor.after(count, listing.last_sequence().unwrap_or_default()))
+}
+
+fn filter(memory: &Memory, within: &WithinIn) -> Result<Filter, Problem> {
+    let one = |value: &Option<String>| {
+        value.iter().filter(|value| !value.is_empty()).cloned().collect::<Vec<_>>()
+    };
+    let time = |name: &str, value: &Option<String>| {
+        let value = value.as_deref().filter(|value| !value.is_empty());
+        let time = value.map(|value| memory.host().time(value)).transpose();
+        time.map_err(|problem| Problem {
+            message: format!("{name}: {}", problem.message),
+            ..problem
         })
-    }
+    };
+    Ok(Filter {
+        kinds: within.kinds.clone(),
+        tags: within.tags.clone(),
+        entities: one(&within.entity),
+        domains: one(&within.domain),
+        agents: one(&within.agent),
+        runs: one(&within.run),
+        since: time("since", &within.since)?,
+        until: time("until", &within.until)?,
+        ..Filter::default()
+    })
+}
 
-    fn hit(&self, hit: &Hit) -> HitOut {
-        HitOut {
-            head: self.head(&hit.record),
-            snippet: shown::body(&hit.snippet),
-            strength: (f64::from(hit.strength) * 100.0).round() / 100.0,
-            standing: hit.standing.name().to_string(),
-            same_text: hit.same_text.iter().map(|uri| shown::line(uri.short())).collect(),
-        }
+fn hit(memory: &Memory, hit: &Hit) -> HitOut {
+    HitOut {
+        head: head(memory, &hit.record),
+        snippet: shown::body(&hit.snippet),
+        strength: (f64::from(hit.strength) * 100.0).round() / 100.0,
+        standing: hit.standing.name().to_string(),
+        same_text: hit.same_text.iter().map(|uri| shown::line(uri.short())).collect(),
     }
+}
 
-    pub(crate) fn head(&self, record: &Record) -> RecordHead {
-        let own = |(name, _): &(&String, &String)| !name.starts_with(INTERNAL_TAGS);
-        let tags: BTreeMap<String, String> = record
-            .tags
-            .iter()
-            .filter(own)
-            .map(|(name, value)| (shown::line(name), shown::line(value)))
-            .collect();
-        RecordHead {
-            uri: shown::line(record.uri.short()),
-            sequence: record.sequence,
-            kind: shown::line(&record.kind),
-            title: shown::line(&record.title),
-            trust: record.provenance.trust.name().to_string(),
-            from: from(record),
-            created_at: self.host().shown_time(record.created_at),
-            tags,
-            entity: shown::line(&record.entity),
-            domain: shown::line(&record.domain),
-        }
+pub(crate) fn head(memory: &Memory, record: &Record) -> RecordHead {
+    let own = |(name, _): &(&String, &String)| !name.starts_with(INTERNAL_TAGS);
+    let tags: BTreeMap<String, String> = record
+        .tags
+        .iter()
+        .filter(own)
+        .map(|(name, value)| (shown::line(name), shown::line(value)))
+        .collect();
+    RecordHead {
+        uri: shown::line(record.uri.short()),
+        sequence: record.sequence,
+        kind: shown::line(&record.kind),
+        title: shown::line(&record.title),
+        trust: record.provenance.trust.name().to_string(),
+        from: from(record),
+        created_at: memory.host().shown_time(record.created_at),
+        tags,
+        entity: shown::line(&record.entity),
+        domain: shown::line(&record.domain),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::wire::{
     BranchIn, BranchOut, ContextIn, ContextOut, ForgetIn, ProposeIn, ProposeOut, ReadIn, ReadOut,
     SearchIn, SearchOut, TimelineIn, TimelineOut, WriteIn, WrittenOut,
 };
+use crate::{branches, context, proposals, reading, searching, writing};
 
 /// What a tool may change.
 enum Effect {
@@ -58,7 +59,9 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<SearchIn>,
         gives: given::<SearchOut>,
-        does: |memory, session, args, _| answer(memory.search(session, arguments(args)?)?),
+        does: |memory, session, args, _| {
+            answer(searching::search(memory, session, arguments(args)?)?)
+        },
     },
     Offer {
         name: "memory_read",
@@ -68,7 +71,7 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<ReadIn>,
         gives: given::<ReadOut>,
-        does: |memory, session, args, _| answer(memory.read(session, &arguments(args)?)?),
+        does: |memory, session, args, _| answer(reading::read(memory, session, &arguments(args)?)?),
     },
     Offer {
         name: "memory_write",
@@ -80,7 +83,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<WriteIn>,
         gives: given::<WrittenOut>,
         does: |memory, session, args, progress| {
-            answer(memory.put(session, arguments(args)?, progress)?)
+            answer(writing::put(memory, session, arguments(args)?, progress)?)
         },
     },
     Offer {
@@ -92,7 +95,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<ForgetIn>,
         gives: given::<WrittenOut>,
         does: |memory, session, args, progress| {
-            answer(memory.forget(session, &arguments(args)?, progress)?)
+            answer(writing::forget(memory, session, &arguments(args)?, progress)?)
         },
     },
     Offer {
@@ -103,7 +106,9 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<ContextIn>,
         gives: given::<ContextOut>,
-        does: |memory, session, args, _| answer(memory.context(session, arguments(args)?)?),
+        does: |memory, session, args, _| {
+            answer(context::context(memory, session, arguments(args)?)?)
+        },
     },
     Offer {
         name: "memory_timeline",
@@ -113,7 +118,9 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<TimelineIn>,
         gives: given::<TimelineOut>,
-        does: |memory, session, args, _| answer(memory.timeline(session, arguments(args)?)?),
+        does: |memory, session, args, _| {
+            answer(searching::timeline(memory, session, arguments(args)?)?)
+        },
     },
     Offer {
         name: "memory_branch",
@@ -124,7 +131,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<BranchIn>,
         gives: given::<BranchOut>,
         does: |memory, session, args, progress| {
-            answer(memory.branch(session, arguments(args)?, progress)?)
+            answer(branches::branch(memory, session, arguments(args)?, progress)?)
         },
     },
     Offer {
@@ -137,7 +144,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<ProposeIn>,
         gives: given::<ProposeOut>,
         does: |memory, session, args, progress| {
-            answer(memory.propose(session, arguments(args)?, progress)?)
+            answer(proposals::propose(memory, session, arguments(args)?, progress)?)
         },
     },
 ];

@@ -7,216 +7,215 @@ use kapsa_memory::{
 
 use crate::host::Problem;
 use crate::memory::{Memory, Place, Progress, Session};
-use crate::shown;
 use crate::wire::{ForgetIn, WriteIn, WrittenOut};
+use crate::{reading, shown};
 
-impl Memory {
-    /// `memory_write`. What is there already is looked at again once it is this call's turn, so
-    /// that nothing is overwritten that was not asked for.
-    pub(crate) fn put(
-        &self,
-        session: &Session,
-        args: WriteIn,
-        progress: &dyn Progress,
-    ) -> Result<WrittenOut, Problem> {
-        let place = self.place(session, args.branch.as_deref())?;
-        let (overwrite, expected) = (args.overwrite, args.expected_sequence);
-        if expected.is_some() && !overwrite {
-            let message = "expected_sequence is for a record that is revised";
-            return Err(
-                Problem::new("invalid_argument", message).hint("say overwrite: true as well")
+/// `memory_write`. What is there already is looked at again once it is this call's turn, so
+/// that nothing is overwritten that was not asked for.
+pub(crate) fn put(
+    memory: &Memory,
+    session: &Session,
+    args: WriteIn,
+    progress: &dyn Progress,
+) -> Result<WrittenOut, Problem> {
+    let place = memory.place(session, args.branch.as_deref())?;
+    let (overwrite, expected) = (args.overwrite, args.expected_sequence);
+    if expected.is_some() && !overwrite {
+        let message = "expected_sequence is for a record that is revised";
+        return Err(Problem::new("invalid_argument", message).hint("say overwrite: true as well"));
+    }
+    let record = new_record(memory, session, args)?;
+    let uri = record.uri.clone();
+    let text = record.text.clone();
+    let seen = match &uri {
+        Some(uri) => may_write(memory, &place, uri, overwrite, expected)?,
+        None => None,
+    };
+    let filled = [kept(record.clone(), seen.as_ref())];
+    let mut notes = Vec::new();
+    let (put, has_vectors) = memory.write(
+        &place,
+        progress,
+        |unlocked| Ok(vectors(memory, unlocked, &filled, &mut notes)),
+        |writer, vectors| {
+            let known = match &uri {
+                Some(uri) => may_write(memory, &place, uri, overwrite, expected)?,
+                None => None,
+            };
+            let is_as_seen = known.as_ref().map(|known| known.sequence)
+                == seen.as_ref().map(|seen| seen.sequence);
+            let put = match vectors {
+                Some(vectors) if is_as_seen => writer.put_embedded(filled.to_vec(), vectors),
+                _ => writer.put_many(vec![kept(record, known.as_ref())]).map(|puts| (puts, false)),
+            };
+            let (mut puts, has_vectors) = put.map_err(|error| memory.problem(error))?;
+            Ok((puts.remove(0), has_vectors))
+        },
+    )?;
+    if !has_vectors && !matches!(put.change, Change::Unchanged | Change::Held) {
+        notes.push("it is found by words; kapsa embed makes its vector".to_string());
+    }
+    Ok(written(memory, &place, &put, Some(&text), notes))
+}
+
+fn new_record(memory: &Memory, session: &Session, args: WriteIn) -> Result<NewRecord, Problem> {
+    if let Some(confidence) = args.confidence
+        && !(0.0..=1.0).contains(&confidence)
+    {
+        let message = format!("confidence is {confidence}, not 0 to 1");
+        return Err(Problem::new("invalid_argument", message));
+    }
+    let own = args.tags.iter().flatten().find(|(name, _)| name.starts_with("kapsa."));
+    if let Some((name, _)) = own {
+        let message = format!("the tag {name} is the memory's own");
+        return Err(Problem::new("invalid_argument", message));
+    }
+    let agent = match (memory.host().principal(), args.agent) {
+        (Some(principal), Some(agent)) if agent != principal => {
+            let message = format!("agent: {principal} writes in its own name only");
+            return Err(Problem::new("access_denied", message).hint("leave it out"));
+        }
+        (Some(principal), _) => principal.to_string(),
+        (None, agent) => agent.unwrap_or_else(|| session.client.clone()),
+    };
+    let record = NewRecord {
+        uri: args.uri.as_deref().map(|uri| reading::uri(memory, uri)).transpose()?,
+        title: args.title.unwrap_or_default(),
+        kind: args.kind.unwrap_or_default(),
+        tags: args.tags.unwrap_or_default(),
+        entity: args.entity.unwrap_or_default(),
+        domain: args.domain.unwrap_or_default(),
+        agent,
+        confidence: args.confidence,
+        ..NewRecord::text(args.text)
+    };
+    record.check().map_err(|error| memory.problem(error))?;
+    Ok(record)
+}
+
+/// The vectors of a small record, made while nobody waits; without a model it is found by
+/// words.
+fn vectors(
+    memory: &Memory,
+    unlocked: &UnlockedWriter,
+    records: &[NewRecord],
+    notes: &mut Vec<String>,
+) -> Option<NewVectors> {
+    if !is_small_put(records.iter().map(|record| record.text.as_str())) {
+        return None;
+    }
+    let made = unlocked.coverage().map_err(|error| memory.problem(error)).and_then(|coverage| {
+        let embedder = memory.embedder(&coverage)?;
+        unlocked.embed(records, embedder.as_ref()).map_err(|error| memory.problem(error))
+    });
+    made.map_err(|problem| notes.push(format!("no vector: {}", problem.message))).ok()
+}
+
+/// What is there now; refuses to overwrite what was not asked for, or what somebody has changed
+/// since.
+fn may_write(
+    memory: &Memory,
+    place: &Place,
+    uri: &Uri,
+    overwrite: bool,
+    expected: Option<u64>,
+) -> Result<Option<Record>, Problem> {
+    let reader = memory.reader(place, None)?;
+    let known = match reader.get(uri) {
+        Ok(known) => known,
+        Err(Error::UriNotFound { .. }) if expected.is_some() => {
+            let message = format!("{} is no longer there", uri.short());
+            return Err(Problem::new("changed", message)
+                .hint("leave overwrite and expected_sequence out to write it anew"));
+        }
+        Err(Error::UriNotFound { .. }) => return Ok(None),
+        Err(error) => return Err(memory.problem(error)),
+    };
+    if !overwrite {
+        return Err(exists(&known));
+    }
+    match expected {
+        Some(expected) if expected != known.sequence => {
+            let message = format!(
+                "{} was changed since #{expected}: it is #{} now",
+                uri.short(),
+                known.sequence
             );
+            Err(Problem::new("changed", message).hint("read it again, then write"))
         }
-        let record = self.new_record(session, args)?;
-        let uri = record.uri.clone();
-        let text = record.text.clone();
-        let seen = match &uri {
-            Some(uri) => self.may_write(&place, uri, overwrite, expected)?,
-            None => None,
-        };
-        let filled = [kept(record.clone(), seen.as_ref())];
-        let mut notes = Vec::new();
-        let (put, has_vectors) = self.write(
-            &place,
-            progress,
-            |unlocked| Ok(self.vectors(unlocked, &filled, &mut notes)),
-            |writer, vectors| {
-                let known = match &uri {
-                    Some(uri) => self.may_write(&place, uri, overwrite, expected)?,
-                    None => None,
-                };
-                let is_as_seen = known.as_ref().map(|known| known.sequence)
-                    == seen.as_ref().map(|seen| seen.sequence);
-                let put = match vectors {
-                    Some(vectors) if is_as_seen => writer.put_embedded(filled.to_vec(), vectors),
-                    _ => writer
-                        .put_many(vec![kept(record, known.as_ref())])
-                        .map(|puts| (puts, false)),
-                };
-                let (mut puts, has_vectors) = put.map_err(|error| self.problem(error))?;
-                Ok((puts.remove(0), has_vectors))
-            },
-        )?;
-        if !has_vectors && !matches!(put.change, Change::Unchanged | Change::Held) {
-            notes.push("it is found by words; kapsa embed makes its vector".to_string());
-        }
-        Ok(self.written(&place, &put, Some(&text), notes))
+        _ => Ok(Some(known)),
     }
+}
 
-    fn new_record(&self, session: &Session, args: WriteIn) -> Result<NewRecord, Problem> {
-        if let Some(confidence) = args.confidence
-            && !(0.0..=1.0).contains(&confidence)
-        {
-            let message = format!("confidence is {confidence}, not 0 to 1");
-            return Err(Problem::new("invalid_argument", message));
-        }
-        let own = args.tags.iter().flatten().find(|(name, _)| name.starts_with("kapsa."));
-        if let Some((name, _)) = own {
-            let message = format!("the tag {name} is the memory's own");
-            return Err(Problem::new("invalid_argument", message));
-        }
-        let agent = match (self.host().principal(), args.agent) {
-            (Some(principal), Some(agent)) if agent != principal => {
-                let message = format!("agent: {principal} writes in its own name only");
-                return Err(Problem::new("access_denied", message).hint("leave it out"));
-            }
-            (Some(principal), _) => principal.to_string(),
-            (None, agent) => agent.unwrap_or_else(|| session.client.clone()),
-        };
-        let record = NewRecord {
-            uri: args.uri.as_deref().map(|uri| self.uri(uri)).transpose()?,
-            title: args.title.unwrap_or_default(),
-            kind: args.kind.unwrap_or_default(),
-            tags: args.tags.unwrap_or_default(),
-            entity: args.entity.unwrap_or_default(),
-            domain: args.domain.unwrap_or_default(),
-            agent,
-            confidence: args.confidence,
-            ..NewRecord::text(args.text)
-        };
-        record.check().map_err(|error| self.problem(error))?;
-        Ok(record)
-    }
+/// `memory_forget`.
+pub(crate) fn forget(
+    memory: &Memory,
+    session: &Session,
+    args: &ForgetIn,
+    progress: &dyn Progress,
+) -> Result<WrittenOut, Problem> {
+    let uri = reading::uri(memory, &args.uri)?;
+    let place = memory.place(session, args.branch.as_deref())?;
+    let put = memory.write(
+        &place,
+        progress,
+        |_| Ok(()),
+        |writer: &mut AnyWriter, ()| {
+            writer.forget(&uri).map_err(|error| {
+                let is_missing = matches!(error, Error::UriNotFound { .. });
+                let problem = memory.problem(error);
+                if is_missing {
+                    problem.hint("memory_search gives the URIs of records")
+                } else {
+                    problem
+                }
+            })
+        },
+    )?;
+    let note = "its history stays; kapsa purge erases it for good".to_string();
+    Ok(written(memory, &place, &put, None, vec![note]))
+}
 
-    /// The vectors of a small record, made while nobody waits; without a model it is found by
-    /// words.
-    fn vectors(
-        &self,
-        unlocked: &UnlockedWriter,
-        records: &[NewRecord],
-        notes: &mut Vec<String>,
-    ) -> Option<NewVectors> {
-        if !is_small_put(records.iter().map(|record| record.text.as_str())) {
-            return None;
+/// What is answered, now that it is durable: whatever fails from here on fails nothing.
+fn written(
+    memory: &Memory,
+    place: &Place,
+    put: &Put,
+    text: Option<&str>,
+    mut notes: Vec<String>,
+) -> WrittenOut {
+    let same = match (put.change, text) {
+        (Change::Added, Some(text)) => {
+            same_text(memory, place, put, text).unwrap_or_else(|problem| {
+                notes.push(format!("not compared with other texts: {}", problem.message));
+                None
+            })
         }
-        let made = unlocked.coverage().map_err(|error| self.problem(error)).and_then(|coverage| {
-            let embedder = self.embedder(&coverage)?;
-            unlocked.embed(records, embedder.as_ref()).map_err(|error| self.problem(error))
-        });
-        made.map_err(|problem| notes.push(format!("no vector: {}", problem.message))).ok()
+        _ => None,
+    };
+    if put.change == Change::Held {
+        notes.push("the owner reviews it before it counts (kapsa review)".to_string());
     }
+    WrittenOut {
+        uri: put.uri.short().to_string(),
+        sequence: put.sequence,
+        change: change(put.change).to_string(),
+        same_text: same,
+        notes,
+    }
+}
 
-    /// What is there now; refuses to overwrite what was not asked for, or what somebody has changed
-    /// since.
-    fn may_write(
-        &self,
-        place: &Place,
-        uri: &Uri,
-        overwrite: bool,
-        expected: Option<u64>,
-    ) -> Result<Option<Record>, Problem> {
-        let reader = self.reader(place, None)?;
-        let known = match reader.get(uri) {
-            Ok(known) => known,
-            Err(Error::UriNotFound { .. }) if expected.is_some() => {
-                let message = format!("{} is no longer there", uri.short());
-                return Err(Problem::new("changed", message)
-                    .hint("leave overwrite and expected_sequence out to write it anew"));
-            }
-            Err(Error::UriNotFound { .. }) => return Ok(None),
-            Err(error) => return Err(self.problem(error)),
-        };
-        if !overwrite {
-            return Err(exists(&known));
-        }
-        match expected {
-            Some(expected) if expected != known.sequence => {
-                let message = format!(
-                    "{} was changed since #{expected}: it is #{} now",
-                    uri.short(),
-                    known.sequence
-                );
-                Err(Problem::new("changed", message).hint("read it again, then write"))
-            }
-            _ => Ok(Some(known)),
-        }
-    }
-
-    /// `memory_forget`.
-    pub(crate) fn forget(
-        &self,
-        session: &Session,
-        args: &ForgetIn,
-        progress: &dyn Progress,
-    ) -> Result<WrittenOut, Problem> {
-        let uri = self.uri(&args.uri)?;
-        let place = self.place(session, args.branch.as_deref())?;
-        let put = self.write(
-            &place,
-            progress,
-            |_| Ok(()),
-            |writer: &mut AnyWriter, ()| {
-                writer.forget(&uri).map_err(|error| {
-                    let is_missing = matches!(error, Error::UriNotFound { .. });
-                    let problem = self.problem(error);
-                    if is_missing {
-                        problem.hint("memory_search gives the URIs of records")
-                    } else {
-                        problem
-                    }
-                })
-            },
-        )?;
-        let note = "its history stays; kapsa purge erases it for good".to_string();
-        Ok(self.written(&place, &put, None, vec![note]))
-    }
-
-    /// What is answered, now that it is durable: whatever fails from here on fails nothing.
-    fn written(
-        &self,
-        place: &Place,
-        put: &Put,
-        text: Option<&str>,
-        mut notes: Vec<String>,
-    ) -> WrittenOut {
-        let same = match (put.change, text) {
-            (Change::Added, Some(text)) => {
-                self.same_text(place, put, text).unwrap_or_else(|problem| {
-                    notes.push(format!("not compared with other texts: {}", problem.message));
-                    None
-                })
-            }
-            _ => None,
-        };
-        if put.change == Change::Held {
-            notes.push("the owner reviews it before it counts (kapsa review)".to_string());
-        }
-        WrittenOut {
-            uri: put.uri.short().to_string(),
-            sequence: put.sequence,
-            change: change(put.change).to_string(),
-            same_text: same,
-            notes,
-        }
-    }
-
-    /// Another record that holds the same text.
-    fn same_text(&self, place: &Place, put: &Put, text: &str) -> Result<Option<String>, Problem> {
-        let reader = self.reader(place, None)?;
-        let same = reader.same_text(text).map_err(|error| self.problem(error))?;
-        let same = same.filter(|same| same.uri != put.uri);
-        Ok(same.map(|same| shown::line(same.uri.short())))
-    }
+/// Another record that holds the same text.
+fn same_text(
+    memory: &Memory,
+    place: &Place,
+    put: &Put,
+    text: &str,
+) -> Result<Option<String>, Problem> {
+    let reader = memory.reader(place, None)?;
+    let same = reader.same_text(text).map_err(|error| memory.problem(error))?;
+    let same = same.filter(|same| same.uri != put.uri);
+    Ok(same.map(|same| shown::line(same.uri.short())))
 }
 
 /// A record with what a revision does not say kept as it is known. Text, writer and time are the

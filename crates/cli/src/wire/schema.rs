@@ -307,8 +307,8 @@ fn drop_null(schema: &mut Value) {
 /// What it says is another's protocol, which describes itself.
 const OF_A_PROTOCOL: &str = "mcp";
 
-/// Every verb whose answers are this program's own, as it is typed, in order: those without verbs of
-/// their own.
+/// Every verb whose answers are this program's own, as it is typed, in order: those without verbs
+/// of their own.
 #[must_use]
 pub fn verbs() -> Vec<String> {
     let mut command = Cli::command();

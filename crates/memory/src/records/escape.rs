@@ -1,4 +1,5 @@
-//! Stored text is shown so that it can neither act on a terminal nor hide in a log or from a reader.
+//! Stored text is shown so that it can neither act on a terminal nor hide in a log or from a
+//! reader.
 //!
 //! Stored bytes are never changed; only what is shown is. Control characters (C0, DEL, C1), bidi
 //! controls and characters that are drawn as nothing become visible escapes.
