@@ -109,10 +109,11 @@ pub struct Client {
     pub title: &'static str,
     /// What its entries look like.
     pub form: Form,
-    /// Whether it may start servers in another folder than the project's.
+    /// Whether it may start servers in another folder than the project's, and does not tell them
+    /// which it is.
     pub(crate) elsewhere: bool,
     /// What stands for the project's folder in its entries.
-    pub(crate) workspace: Option<&'static str>,
+    pub workspace: Option<&'static str>,
     /// Commands that show that it is installed.
     pub(crate) programs: &'static [&'static str],
     /// Folders and files that show that it is installed.
@@ -210,7 +211,7 @@ pub const CLIENTS: [Client; 10] = [
         name: "cursor",
         title: "Cursor",
         form: Form::Plain { key: "mcpServers" },
-        elsewhere: true,
+        elsewhere: false,
         workspace: Some("${workspaceFolder}"),
         programs: &["cursor", "cursor-agent"],
         signs: &[Place(Base::Home, ".cursor")],
@@ -292,7 +293,7 @@ pub const CLIENTS: [Client; 10] = [
         name: "vscode",
         title: "VS Code",
         form: Form::Stdio { key: "servers" },
-        elsewhere: true,
+        elsewhere: false,
         workspace: Some("${workspaceFolder}"),
         programs: &["code"],
         signs: &[Place(Base::Application, "Code/User")],

@@ -130,7 +130,7 @@ pub(crate) struct SetupCheckedOut {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SetupTrial")]
 pub(crate) struct SetupTrialOut {
-    /// What: `configuration`, `server`, `tools`, `write`, `find`, `passage`, or `hook` and the name
+    /// What: `configuration`, `memory`, `server`, `tools`, `write`, `find`, `passage`, or `hook` and the name
     /// of an event.
     pub(crate) what: String,
     /// Whether it works.

@@ -212,7 +212,8 @@ fn check_starts_nothing_in_a_strange_environment() {
     let entry = json!({ "command": program, "args": ["mcp"], "env": { "LD_PRELOAD": "x.so" } });
     sandbox.write("home/.claude.json", json!({ "mcpServers": { "kapsa": entry } }).to_string());
     let out = answer(&sandbox, 1, &["--check"]);
-    let trial = &out["programs"][0]["trials"][0];
+    let trials = out["programs"][0]["trials"].as_array().expect("a list");
+    let trial = trials.iter().find(|trial| trial["what"] == "server").expect("it was tried");
     assert!(
         trial["detail"].as_str().is_some_and(|text| text.contains("sets LD_PRELOAD")),
         "{trial}"

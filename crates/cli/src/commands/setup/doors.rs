@@ -16,10 +16,13 @@ use super::same_file;
 use super::server::{PATIENCE, Serving, one_line};
 use crate::app::App;
 use crate::error::{CliError, Result};
+use crate::locate::{workspace, workspace_above};
 use crate::wire::setup::SetupTrialOut;
 
 /// The variable that names the capsule of a call.
 const CAPSULE: &str = "KAPSA_CAPSULE";
+/// What stands for a project's folder in entries of programs that name none.
+const WORKSPACE_VARIABLE: &str = "${workspaceFolder}";
 /// What the variables of this program begin with: an entry may set those.
 const OWN_VARIABLES: &str = "KAPSA_";
 /// A word that nothing else has.
@@ -57,7 +60,10 @@ impl<'a> Trying<'a> {
     pub(crate) fn all(&self, doors: &Doors) -> Vec<SetupTrialOut> {
         let mut trials = Vec::new();
         match &doors.server {
-            Some(server) => self.server(server, &doors.server_file, &mut trials),
+            Some(server) => {
+                trials.push(self.memory(server));
+                self.server(server, &doors.server_file, &mut trials);
+            }
             None => {
                 let reason = format!("no entry `kapsa` in {}", doors.server_file.display());
                 trials.push(fails("server", reason));
@@ -70,6 +76,31 @@ impl<'a> Trying<'a> {
             trials.push(works("passage", file.display().to_string()));
         }
         trials
+    }
+
+    /// The capsule that the server uses when nobody checks it.
+    fn memory(&self, server: &Server) -> SetupTrialOut {
+        let named = server.env.iter().find(|(name, _)| name == CAPSULE);
+        let memory = match named {
+            Some((_, path)) => {
+                let variable = self.client.workspace.unwrap_or(WORKSPACE_VARIABLE);
+                Some(PathBuf::from(path.replace(variable, &self.place().to_string_lossy())))
+            }
+            None => workspace_above(self.place()).map(|folder| folder.join(workspace())),
+        };
+        match memory {
+            Some(path) if path.exists() => works("memory", path.display().to_string()),
+            Some(path) => fails("memory", format!("there is no {}", path.display())),
+            None => fails("memory", format!("none in {} or above", self.place().display())),
+        }
+    }
+
+    /// The folder that the program is in when it starts the server.
+    fn place(&self) -> &Path {
+        match self.scope {
+            Scope::Global => &self.here.places.home,
+            Scope::Project => &self.here.places.project,
+        }
     }
 
     fn server(&self, server: &Server, file: &Path, trials: &mut Vec<SetupTrialOut>) {
@@ -124,11 +155,7 @@ impl<'a> Trying<'a> {
     }
 
     fn surround(&self, command: &mut Command) {
-        let folder = match self.scope {
-            Scope::Global => &self.here.places.home,
-            Scope::Project => &self.here.places.project,
-        };
-        command.current_dir(folder).env(CAPSULE, self.capsule());
+        command.current_dir(self.place()).env(CAPSULE, self.capsule());
     }
 
     fn tools(
