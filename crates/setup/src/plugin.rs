@@ -20,7 +20,8 @@ pub struct PluginFile {
     pub text: String,
 }
 
-/// The files of both plugins, each below a folder with the client's name.
+/// The files of both plugins, each below a folder with the client's name, and the catalogues that
+/// lead to them.
 #[must_use]
 pub fn plugin_files(version: &str) -> Vec<PluginFile> {
     let file =
@@ -30,12 +31,13 @@ pub fn plugin_files(version: &str) -> Vec<PluginFile> {
     let mut codex_manifest = manifest(version);
     codex_manifest["skills"] = json!("./skills/");
     codex_manifest["mcpServers"] = json!("./.mcp.json");
-    codex_manifest["hooks"] = json!("./hooks/hooks.json");
     let mut files = vec![
         file(claude, &pretty(&manifest(version))),
         file("claude-code/commands/remember.md", REMEMBER),
         file("claude-code/commands/recall.md", RECALL),
         file(codex, &pretty(&codex_manifest)),
+        file(".claude-plugin/marketplace.json", &pretty(&claude_catalogue())),
+        file(".agents/plugins/marketplace.json", &pretty(&codex_catalogue())),
     ];
     for client in ["claude-code", "codex"] {
         let file = |path: &str, text: &str| file(&format!("{client}/{path}"), text);
@@ -48,6 +50,31 @@ pub fn plugin_files(version: &str) -> Vec<PluginFile> {
 
 fn manifest(version: &str) -> Value {
     json!({ "name": SERVER_NAME, "version": version, "description": DESCRIPTION })
+}
+
+/// What Claude Code calls a marketplace: a list of plugins in one folder.
+fn claude_catalogue() -> Value {
+    json!({
+        "name": SERVER_NAME,
+        "owner": { "name": "Kapsa" },
+        "plugins": [
+            { "name": SERVER_NAME, "source": "./claude-code", "description": DESCRIPTION },
+        ],
+    })
+}
+
+/// The same of Codex.
+fn codex_catalogue() -> Value {
+    json!({
+        "name": SERVER_NAME,
+        "interface": { "displayName": "Kapsa" },
+        "plugins": [{
+            "name": SERVER_NAME,
+            "source": { "source": "local", "path": "./codex" },
+            "policy": { "installation": "AVAILABLE", "authentication": "ON_INSTALL" },
+            "category": "Productivity",
+        }],
+    })
 }
 
 fn servers() -> Value {

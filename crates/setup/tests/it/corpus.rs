@@ -231,3 +231,41 @@ fn an_edit_between_two_setups_is_no_original_of_ours() {
     world.undo();
     assert_eq!(fs::read_to_string(&file).expect("the file"), "added = 1\nmodel = \"a\"\n");
 }
+
+#[test]
+fn where_a_person_changed_our_own_lines_the_rest_still_stays() {
+    let mut changed = 0;
+    for case in cases().iter().filter(|case| !case.has_ours_already()) {
+        let (mut world, file) = case.world();
+        world
+            .set_up(&case.client, Scope::Global)
+            .unwrap_or_else(|e| panic!("{}: {e}", case.name()));
+        let set_up = fs::read_to_string(&file).expect("the file");
+        let mut edited = set_up.clone();
+        for (ours, theirs) in [
+            ("\"args\": [\"mcp\"]", "\"args\": [\"mcp\", \"--json\"]"),
+            ("\"mcp\"]", "\"mcp\", \"--json\"]"),
+            ("\"timeout\": 10", "\"timeout\": 11"),
+            ("args = [\"mcp\"]", "startup_timeout_sec = 5\nargs = [\"mcp\"] # theirs"),
+            ("## Memory", "## Our memory"),
+        ] {
+            if edited == set_up {
+                edited = edited.replace(ours, theirs);
+            }
+        }
+        assert_ne!(edited, set_up, "{}", case.name());
+        fs::write(&file, &edited).expect("an edit");
+        world.undo();
+        let left = fs::read_to_string(&file).unwrap_or_default();
+        let original = String::from_utf8(case.bytes.clone()).expect("a text");
+        let squeezed = |text: &str| text.replace([' ', '\t', '\r', '\n', ','], "");
+        let emptied = ["", "{}"].contains(&squeezed(&original).as_str());
+        assert!(
+            squeezed(&left) == squeezed(&original) || (emptied && squeezed(&left) == "{}"),
+            "{}: {left}",
+            case.name()
+        );
+        changed += 1;
+    }
+    assert!(changed > FILES_MIN, "only {changed} files");
+}

@@ -22,14 +22,23 @@ fn manifests_have_names_in_kebab_case_and_point_to_files() {
         assert_eq!(manifest["version"], "1.2.3");
     }
     let manifest = json("codex/.codex-plugin/plugin.json");
-    for (key, file) in [
-        ("skills", "skills/memory/SKILL.md"),
-        ("hooks", "hooks/hooks.json"),
-        ("mcpServers", ".mcp.json"),
-    ] {
+    for (key, file) in [("skills", "skills/memory/SKILL.md"), ("mcpServers", ".mcp.json")] {
         let named = manifest[key].as_str().and_then(|path| path.strip_prefix("./"));
         assert!(file.starts_with(named.expect("a path")), "{key}");
         text(&format!("codex/{file}"));
+    }
+}
+
+#[test]
+fn catalogues_lead_to_the_plugins() {
+    let claude = json(".claude-plugin/marketplace.json");
+    let codex = json(".agents/plugins/marketplace.json");
+    for (entry, source, manifest) in [
+        (&claude["plugins"][0], &claude["plugins"][0]["source"], ".claude-plugin/plugin.json"),
+        (&codex["plugins"][0], &codex["plugins"][0]["source"]["path"], ".codex-plugin/plugin.json"),
+    ] {
+        let folder = source.as_str().and_then(|path| path.strip_prefix("./")).expect("a folder");
+        assert_eq!(json(&format!("{folder}/{manifest}"))["name"], entry["name"]);
     }
 }
 
