@@ -151,6 +151,20 @@ fn a_project_gets_a_memory_of_its_own_and_files_without_paths_of_the_machine() {
 }
 
 #[test]
+fn a_ledger_that_cannot_be_read_is_named_and_nothing_is_written() {
+    let sandbox = sandbox();
+    sandbox.write("home/.local/state/kapsa/setup.json", "{ nonsense");
+    for args in [&["codex"][..], &["--undo"]] {
+        let error = answer(&sandbox, 1, args);
+        assert!(
+            error["error"]["message"].as_str().is_some_and(|text| text.contains("setup.json:1"))
+        );
+        assert!(error["error"]["hint"].as_str().is_some_and(|text| text.contains("move it away")));
+    }
+    assert_eq!(read(&sandbox, "home/.codex/config.toml"), CODEX);
+}
+
+#[test]
 fn the_home_folder_is_no_project() {
     let sandbox = sandbox();
     let mut command = sandbox.command();
@@ -178,6 +192,50 @@ fn what_cannot_be_meant_is_refused() {
         assert_eq!(error["error"]["code"], json!(code), "{args:?}: {error}");
     }
     assert!(!sandbox.path("home/.kapsa").exists(), "nothing was made");
+}
+
+#[test]
+fn check_measures_every_door_and_leaves_the_memory_alone() {
+    let sandbox = sandbox();
+    let programs = ["claude-code", "codex", "opencode", "zed", "vscode"];
+    answer(&sandbox, 0, &programs);
+    let out = answer(&sandbox, 0, &["--check"]);
+    assert_eq!(out["works"], json!(true), "{out}");
+    let checked = out["programs"].as_array().expect("a list");
+    assert_eq!(checked.len(), programs.len());
+    for program in checked {
+        let trials = program["trials"].as_array().expect("a list");
+        for what in ["memory", "server", "tools", "write", "find"] {
+            assert!(trials.iter().any(|trial| trial["what"] == what), "{what}: {program}");
+        }
+        let hooks = trials
+            .iter()
+            .filter(|trial| trial["what"].as_str().is_some_and(|what| what.starts_with("hook ")));
+        let has_hooks = ["claude-code", "codex"].map(Value::from).contains(&program["program"]);
+        assert_eq!(hooks.count(), if has_hooks { 6 } else { 0 }, "{program}");
+    }
+    let capsule = sandbox.path("home/.kapsa/workspace.kapsa").display().to_string();
+    assert_eq!(sandbox.json(&["--capsule", &capsule, "timeline"])["count"], json!(0));
+}
+
+#[test]
+fn check_says_why_a_door_is_shut() {
+    let sandbox = sandbox();
+    answer(&sandbox, 0, &["codex"]);
+    let file = "home/.codex/config.toml";
+    let text = read(&sandbox, file).replace(env!("CARGO_BIN_EXE_kapsa"), "/gone/kapsa");
+    sandbox.write(file, &text);
+    let hooks = read(&sandbox, "home/.codex/hooks.json").replace(" stop ", " session-end ");
+    sandbox.write("home/.codex/hooks.json", hooks);
+    let out = answer(&sandbox, 1, &["--check"]);
+    let trials = out["programs"][0]["trials"].as_array().expect("a list");
+    let detail = |what: &str| {
+        let trial = trials.iter().find(|trial| trial["what"] == what).expect("it was tried");
+        assert_eq!(trial["works"], json!(false), "{trial}");
+        trial["detail"].as_str().expect("a reason").to_owned()
+    };
+    assert!(detail("server").contains("there is no /gone/kapsa"));
+    assert!(detail("hook Stop").contains("run kapsa setup"));
 }
 
 #[test]

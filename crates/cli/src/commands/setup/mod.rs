@@ -70,7 +70,7 @@ fn set_up(
         let message = format!("{} reads no file of a project that lists servers", client.title);
         return Err(CliError::user("no_project_file", message).hint("use --global"));
     }
-    let mut ledger = Ledger::read(&here.ledger).map_err(failed)?;
+    let mut ledger = ledger(here)?;
     if let [only] = clients.as_slice() {
         // Its failure is that of the call, and comes before anything is made.
         plan(only, scope, &here.places, &here.program, args.force).map_err(failed)?;
@@ -104,6 +104,13 @@ fn set_up(
         tell_end(app, args, &memory, &programs);
     }
     Ok(if failures > 0 { Status::Told(SOME_FAILED) } else { Status::Done })
+}
+
+/// What setup wrote before.
+fn ledger(here: &Here) -> Result<Ledger> {
+    Ledger::read(&here.ledger).map_err(|error| {
+        failed(error).hint("move it away; kapsa setup --undo then goes by names and commands")
+    })
 }
 
 fn reads(client: &Client, scope: Scope) -> bool {
@@ -293,10 +300,12 @@ fn take_back(
         (_, true) => Some(Scope::Project),
         _ => None,
     };
-    let mut ledger = Ledger::read(&here.ledger).map_err(failed)?;
+    let mut ledger = ledger(here)?;
     let (plans, errors) = plan_undo(&ledger, clients, scope, &here.places, &here.program);
     if !args.dry_run {
-        undo(&plans, &mut ledger, &here.ledger).map_err(failed)?;
+        undo(&plans, &mut ledger, &here.ledger).map_err(|error| {
+            failed(error).hint("files before it are taken back; call it again for the others")
+        })?;
     }
     let files: Vec<SetupFileOut> = plans.iter().map(undone_out).collect();
     let scopes = here.scopes().iter();
