@@ -199,7 +199,8 @@ Examples:
 Writes the MCP server, hooks and a short passage for agents into the configuration of each program, \
 shows every change, and keeps what a file was beside it. Comments, order and entries of others stay. \
 The memory is .kapsa/workspace.kapsa in the home folder, with --project in the project. --undo brings \
-each file back byte for byte, or takes out only its own lines where somebody changed it since.";
+each file back byte for byte, or takes out only its own lines where somebody changed it since. Exit \
+code 1 if a program could not be set up, or with --check if something does not work.";
 
 pub(crate) const DOCTOR: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::clients::Scope;
 use crate::error::{EditError, Error};
 use crate::read::read;
-use crate::write::{make_folders, remove, replace};
+use crate::write::{make_folders, remove, remove_folders, replace};
 
 /// The version that is written, and the newest that is read.
 const VERSION: u32 = 1;
@@ -81,7 +81,9 @@ impl Ledger {
     /// Writes the ledger; an empty one is removed.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
         if self.files.is_empty() {
-            return remove(path);
+            remove(path)?;
+            remove_folders(&path.parent().map(Path::to_path_buf).into_iter().collect::<Vec<_>>());
+            return Ok(());
         }
         make_folders(path)?;
         let text = serde_json::to_string_pretty(self).map_err(|error| {

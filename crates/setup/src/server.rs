@@ -49,13 +49,20 @@ pub struct Server {
     pub args: Vec<String>,
     /// What is added to its environment.
     pub env: Vec<(String, String)>,
+    /// Whether the entry turns it off.
+    pub off: bool,
 }
 
 impl Server {
     /// The server that `command` is.
     #[must_use]
     pub fn new(command: impl Into<String>) -> Server {
-        Server { command: command.into(), args: vec![VERB.to_string()], env: Vec::new() }
+        Server {
+            command: command.into(),
+            args: vec![VERB.to_string()],
+            env: Vec::new(),
+            off: false,
+        }
     }
 
     /// Whether a command is one that setup writes: `…/kapsa mcp …`, or this program under another
@@ -148,6 +155,7 @@ impl Form {
         } else {
             (entry.get("command")?.as_str()?.to_string(), texts(entry.get("args"))?)
         };
-        Some(Server { command, args, env: env? })
+        let is = |name: &str, value: bool| entry.get(name).and_then(Value::as_bool) == Some(value);
+        Some(Server { command, args, env: env?, off: is("enabled", false) || is("disabled", true) })
     }
 }

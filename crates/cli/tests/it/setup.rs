@@ -225,17 +225,23 @@ fn check_says_why_a_door_is_shut() {
     let file = "home/.codex/config.toml";
     let text = read(&sandbox, file).replace(env!("CARGO_BIN_EXE_kapsa"), "/gone/kapsa");
     sandbox.write(file, &text);
+    sandbox.write("home/.config/opencode/opencode.json", "{}");
+    answer(&sandbox, 0, &["opencode"]);
+    let off = read(&sandbox, "home/.config/opencode/opencode.json");
+    let off = off.replace("\"enabled\": true", "\"enabled\": false");
+    sandbox.write("home/.config/opencode/opencode.json", off);
     let hooks = read(&sandbox, "home/.codex/hooks.json").replace(" stop ", " session-end ");
     sandbox.write("home/.codex/hooks.json", hooks);
     let out = answer(&sandbox, 1, &["--check"]);
-    let trials = out["programs"][0]["trials"].as_array().expect("a list");
-    let detail = |what: &str| {
+    let detail = |program: usize, what: &str| {
+        let trials = out["programs"][program]["trials"].as_array().expect("a list");
         let trial = trials.iter().find(|trial| trial["what"] == what).expect("it was tried");
         assert_eq!(trial["works"], json!(false), "{trial}");
         trial["detail"].as_str().expect("a reason").to_owned()
     };
-    assert!(detail("server").contains("there is no /gone/kapsa"));
-    assert!(detail("hook Stop").contains("run kapsa setup"));
+    assert!(detail(0, "server").contains("there is no /gone/kapsa"));
+    assert!(detail(0, "hook Stop").contains("run kapsa setup"));
+    assert!(detail(1, "server").contains("turned off"));
 }
 
 #[test]

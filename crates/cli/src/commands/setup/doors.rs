@@ -124,6 +124,9 @@ impl<'a> Trying<'a> {
 
     /// The command of an entry. Only this program is started, whatever an entry says.
     fn command(&self, server: &Server) -> Result<Command, String> {
+        if server.off {
+            return Err("the entry is turned off".to_string());
+        }
         let named = Path::new(&server.command);
         let path = if named.is_absolute() {
             named.to_path_buf()
