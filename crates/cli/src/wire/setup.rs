@@ -130,8 +130,8 @@ pub(crate) struct SetupCheckedOut {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SetupTrial")]
 pub(crate) struct SetupTrialOut {
-    /// What: `configuration`, `memory`, `server`, `tools`, `write`, `find`, `passage`, or `hook` and
-    /// the name of an event.
+    /// What: `configuration`, `memory`, `server`, `tools`, `write`, `find`, `passage`, or `hook`
+    /// and the name of an event.
     pub(crate) what: String,
     /// Whether it works.
     pub(crate) works: bool,
