@@ -98,9 +98,10 @@ class Pipes:
 
 
 def resident(pid):
+    """The process's own memory, in KiB: pages of the capsule, which grows, are the system's to take back."""
     with open(f"/proc/{pid}/status") as status:
         for line in status:
-            if line.startswith("VmRSS:"):
+            if line.startswith("RssAnon:"):
                 return int(line.split()[1])
     return 0
 

@@ -20,6 +20,7 @@ mod powercut;
 mod recall;
 mod scheduled;
 mod schema;
+mod soak;
 mod tidy;
 mod torture;
 
@@ -45,6 +46,7 @@ Break
   kill [OPTION]      kill one process after the other in the middle of a write
   odd [OPTION]       call every verb with strange arguments
   attack [OPTION]    call every verb as somebody who may read little
+  soak [OPTION]      call a served memory for long, and kill clients and the server
   powercut [OPTION]  cut the power of a mounted file system again and again
 
 Measure
@@ -62,7 +64,7 @@ Build
   plugin [--out DIR] write the plugin folders of Claude Code and Codex
   schema             write docs/json.md and docs/schema/ from the types of the answers
 
-VERB --help says more about recall, torture, kill, odd, attack and powercut.";
+VERB --help says more about recall, torture, kill, odd, attack, soak and powercut.";
 
 /// The command could not run; 1 means that a check failed.
 const COULD_NOT_RUN: u8 = 2;
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),
         ("attack", rest) => attack::run(&repository(), rest),
+        ("soak", rest) => soak::run(&repository(), rest),
         ("odd", rest) => odd::run(&repository(), rest),
         ("powercut", rest) => powercut::run(&repository(), rest),
         _ => Err(USAGE.to_owned()),

@@ -11,7 +11,7 @@ struct Scheduled {
     call: &'static [&'static str],
 }
 
-const SCHEDULED: [Scheduled; 13] = [
+const SCHEDULED: [Scheduled; 14] = [
     Scheduled {
         name: "deny",
         about: "licences, sources, bans and advisories of dependencies",
@@ -41,6 +41,11 @@ const SCHEDULED: [Scheduled; 13] = [
         name: "soak",
         about: "many processes on one capsule",
         call: &["torture", "--puts", "2000"],
+    },
+    Scheduled {
+        name: "served",
+        about: "200,000 calls of a served memory, with kills",
+        call: &["soak"],
     },
     Scheduled { name: "kill", about: "10,000 killed writers", call: &["kill", "--kills", "10000"] },
     Scheduled {
