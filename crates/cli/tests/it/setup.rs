@@ -195,6 +195,30 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 #[test]
+fn check_measures_every_door_and_leaves_the_memory_alone() {
+    let sandbox = sandbox();
+    let programs = ["claude-code", "codex", "opencode", "zed", "vscode"];
+    answer(&sandbox, 0, &programs);
+    let out = answer(&sandbox, 0, &["--check"]);
+    assert_eq!(out["works"], json!(true), "{out}");
+    let checked = out["programs"].as_array().expect("a list");
+    assert_eq!(checked.len(), programs.len());
+    for program in checked {
+        let trials = program["trials"].as_array().expect("a list");
+        for what in ["memory", "server", "tools", "write", "find"] {
+            assert!(trials.iter().any(|trial| trial["what"] == what), "{what}: {program}");
+        }
+        let hooks = trials
+            .iter()
+            .filter(|trial| trial["what"].as_str().is_some_and(|what| what.starts_with("hook ")));
+        let has_hooks = ["claude-code", "codex"].map(Value::from).contains(&program["program"]);
+        assert_eq!(hooks.count(), if has_hooks { 6 } else { 0 }, "{program}");
+    }
+    let capsule = sandbox.path("home/.kapsa/workspace.kapsa").display().to_string();
+    assert_eq!(sandbox.json(&["--capsule", &capsule, "timeline"])["count"], json!(0));
+}
+
+#[test]
 fn check_says_why_a_door_is_shut() {
     let sandbox = sandbox();
     answer(&sandbox, 0, &["codex"]);
