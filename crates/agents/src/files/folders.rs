@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::MemoryFilesystem;
 use super::error::FileError;
-use super::path::{self, Folder, Node, SOUL};
+use super::own::OwnFile;
+use super::path::{self, File, Folder, Node, SOUL};
 use super::period::Period;
 use crate::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use crate::types::{Episode, Fact, Insight};
@@ -109,12 +110,17 @@ struct Shelves {
     insights: Vec<Insight>,
     episodes: Vec<Episode>,
     facts: Vec<Fact>,
+    /// The agent's own files.
+    own: Vec<OwnFile>,
 }
 
 impl MemoryFilesystem {
     pub(super) fn list(&self, node: &Node, depth: usize) -> Result<Listing, FileError> {
         let folder = match node {
             Node::Folder(folder) => folder,
+            Node::File(File::Memory(names)) if self.own.is_folder(names)? => {
+                &Folder::Memories(names.clone())
+            }
             Node::Nowhere(..) => return Err(FileError::NoSuchFolder { path: node.to_string() }),
             Node::File(_) => {
                 let path = node.to_string();
@@ -191,7 +197,9 @@ impl MemoryFilesystem {
                 shelves.insights = self.insights(None, "")?;
                 shelves.episodes = self.episodes(None)?;
                 shelves.facts = self.facts(None, "")?;
+                shelves.own = self.own.all()?;
             }
+            Folder::Memories(_) => shelves.own = self.own.all()?,
             Folder::Identity | Folder::Goals => {}
             Folder::Knowledge => shelves.insights = self.insights(None, "")?,
             Folder::Domain(domain) => shelves.insights = self.insights(Some(domain), "")?,
@@ -232,6 +240,7 @@ impl MemoryFilesystem {
         let files = |entries: Vec<Entry>| entries.into_iter().map(|entry| (entry, None)).collect();
         match folder {
             Folder::Root => self.root(shelves),
+            Folder::Memories(names) => own_in(names, &shelves.own),
             Folder::Identity if self.soul.is_empty() => Vec::new(),
             Folder::Identity => files(vec![Entry::file(SOUL, None, &self.soul)]),
             Folder::Goals => {
@@ -289,8 +298,31 @@ impl MemoryFilesystem {
         all.push((Entry::folder("knowledge", shelves.insights.len()), Some(Folder::Knowledge)));
         all.push((Entry::folder("experience", shelves.episodes.len()), Some(Folder::Experience)));
         all.push((Entry::folder("references", shelves.facts.len()), Some(Folder::References)));
+        if !shelves.own.is_empty() {
+            let entry = Entry::folder("memories", shelves.own.len());
+            all.push((entry, Some(Folder::Memories(Vec::new()))));
+        }
         all
     }
+}
+
+/// What of the agent's own files is in a folder of them, by name.
+fn own_in(names: &[String], own: &[OwnFile]) -> Vec<(Entry, Option<Folder>)> {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    let mut all: Vec<(Entry, Option<Folder>)> = Vec::new();
+    for (file, text) in own.iter().filter(|(file, _)| file.starts_with(names)) {
+        match file.get(names.len()..).unwrap_or_default() {
+            [] => {}
+            [name] => all.push((Entry::file(path::part(name), None, text), None)),
+            [name, ..] => *counts.entry(name).or_default() += 1,
+        }
+    }
+    all.extend(counts.into_iter().map(|(name, count)| {
+        let within = [names, std::slice::from_ref(name)].concat();
+        (Entry::folder(path::part(name), count), Some(Folder::Memories(within)))
+    }));
+    all.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    all
 }
 
 /// How an episode is shown where there is room for little.

@@ -8,6 +8,7 @@
 //! | `/knowledge/<domain>/<id>` | an insight | |
 //! | `/experience/<YYYY-MM-DD>/<id>` | an episode, in the folder of its day, UTC | new ones, of today |
 //! | `/references/<domain>/<id>` | a fact that the team shares, as far as the agent's clearance goes | read-only |
+//! | `/memories/…/<name>` | one of the agent's own files ([`crate::MemoryTool`]), where there are such | |
 //! | `.directory` in each folder | what is in it: counts and previews | read-only |
 //!
 //! `_` stands for no domain. `/experience/<YYYY-MM>` is a month. Retired insights, superseded facts
@@ -18,6 +19,7 @@
 
 mod error;
 mod folders;
+mod own;
 mod path;
 mod period;
 mod reading;
@@ -36,9 +38,11 @@ pub use searching::{FileHit, FilesFound, HITS_DEFAULT, SEARCH_BYTES_MAX};
 pub use traces::TRACES_MAX;
 pub use writing::{Details, Written};
 
+use self::own::OwnFiles;
 use self::path::Node;
 use self::traces::Traces;
 use super::memory::AgentMemory;
+use super::memory_tool::MemoryTool;
 use super::types::{RetrievalTrace, TraceAction};
 use kapsa_memory::tokens::{self, first_bytes};
 
@@ -66,6 +70,7 @@ pub struct MemoryFilesystem {
     limit: Option<usize>,
     counts: bool,
     is_agents: bool,
+    own: OwnFiles,
     traces: Traces,
 }
 
@@ -87,6 +92,7 @@ impl MemoryFilesystem {
             limit: None,
             counts: true,
             is_agents: false,
+            own: OwnFiles::default(),
             traces: Traces::default(),
         }
     }
@@ -111,6 +117,12 @@ impl MemoryFilesystem {
         goals: impl IntoIterator<Item = impl Into<String>>,
     ) -> MemoryFilesystem {
         MemoryFilesystem { goals: goals.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The agent's own files, below `/memories`. Default: there are none.
+    #[must_use]
+    pub fn with_files(self, files: MemoryTool) -> MemoryFilesystem {
+        MemoryFilesystem { own: OwnFiles(Some(files)), ..self }
     }
 
     /// Most entries of a folder and most hits of a search. Default: [`ENTRIES_DEFAULT`] and

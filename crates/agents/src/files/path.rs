@@ -40,6 +40,8 @@ pub(super) enum Folder {
     References,
     /// The facts of a domain.
     Subject(String),
+    /// The agent's own files, and a folder of them by its names.
+    Memories(Vec<String>),
 }
 
 /// A file.
@@ -62,6 +64,8 @@ pub(super) enum File {
         domain: String,
         id: String,
     },
+    /// One of the agent's own files, or a folder of them: the path does not say which.
+    Memory(Vec<String>),
 }
 
 /// What a path names.
@@ -108,6 +112,7 @@ fn top(parts: &[&str]) -> Folder {
         Folder::Knowledge,
         Folder::Experience,
         Folder::References,
+        Folder::Memories(Vec::new()),
     ];
     let of_first = |folder: &Folder| {
         parts.first().is_some_and(|part| folder.to_string() == format!("/{part}/"))
@@ -139,6 +144,10 @@ fn of_parts(parts: &[&str]) -> Result<Option<Node>, PathFault> {
         (Folder::Experience, [period, id]) => {
             let Some(period) = Period::parse(period) else { return Ok(None) };
             file(File::Episode { period: Some(period), id: name_of(id)? })
+        }
+        (Folder::Memories(_), names) => {
+            let names = names.iter().map(|name| name_of(name)).collect::<Result<_, _>>()?;
+            file(File::Memory(names))
         }
         (Folder::References, [domain]) => folder(Folder::Subject(domain_of(domain)?)),
         (Folder::References, [domain, id]) => {
@@ -234,6 +243,10 @@ impl fmt::Display for Folder {
             Folder::Period(period) => write!(f, "/experience/{period}/"),
             Folder::References => f.write_str("/references/"),
             Folder::Subject(domain) => write!(f, "/references/{}/", domain_part(domain)),
+            Folder::Memories(names) => {
+                f.write_str("/memories/")?;
+                names.iter().try_for_each(|name| write!(f, "{}/", part(name)))
+            }
         }
     }
 }
@@ -252,6 +265,11 @@ impl fmt::Display for File {
             File::Episode { period: Some(period), id } => f.write_str(&episode_path(*period, id)),
             File::Episode { period: None, id } => write!(f, "{}{}", Folder::Experience, part(id)),
             File::Fact { domain, id } => f.write_str(&fact_path(domain, id)),
+            File::Memory(names) => {
+                let folder = Folder::Memories(Vec::new()).to_string();
+                let names: Vec<String> = names.iter().map(|name| part(name)).collect();
+                write!(f, "{folder}{}", names.join("/"))
+            }
         }
     }
 }

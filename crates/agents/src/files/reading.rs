@@ -19,6 +19,9 @@ impl MemoryFilesystem {
     pub(super) fn content(&self, node: &Node) -> Result<String, FileError> {
         let path = || node.to_string();
         let content = match node {
+            Node::File(File::Memory(names)) if self.own.is_folder(names)? => {
+                return Err(FileError::IsFolder { path: path() });
+            }
             Node::File(file) => self.file(file)?,
             Node::Nowhere(..) => None,
             Node::Folder(folder) => {
@@ -50,6 +53,9 @@ impl MemoryFilesystem {
                 self.memory.episode(id)?.filter(is_of_it).as_ref().map(of_episode)
             }
             File::Fact { domain, id } => self.fact(domain, id)?.as_ref().map(of_fact),
+            File::Memory(names) => {
+                self.own.all()?.into_iter().find(|(file, _)| file == names).map(|(_, text)| text)
+            }
         })
     }
 

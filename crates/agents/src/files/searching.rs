@@ -96,6 +96,9 @@ impl MemoryFilesystem {
         let path = || within.to_string();
         let folder = match within {
             Node::Folder(folder) => folder,
+            Node::File(File::Memory(names)) if self.own.is_folder(names)? => {
+                &Folder::Memories(names.clone())
+            }
             Node::File(_) => return Err(FileError::IsFile { path: path() }),
             Node::Nowhere(..) => return Err(FileError::NoSuchFolder { path: path() }),
         };
@@ -126,8 +129,14 @@ impl MemoryFilesystem {
                     Folder::Knowledge,
                     Folder::Experience,
                     Folder::References,
+                    Folder::Memories(Vec::new()),
                 ];
                 all.iter().try_for_each(|folder| self.ask_all(folder, search))?;
+            }
+            Folder::Memories(names) => {
+                for (file, text) in self.own.all()?.iter().filter(|(f, _)| f.starts_with(names)) {
+                    search.ask(|| File::Memory(file.clone()).to_string(), text, text, 1.0);
+                }
             }
             Folder::Identity => search.ask(|| File::Soul.to_string(), &self.soul, &self.soul, 1.0),
             Folder::Goals => {

@@ -68,6 +68,12 @@ impl MemoryFilesystem {
                 tags.iter().chain([domain, id]).collect()
             }
             Node::File(File::Episode { id, .. }) => vec![id],
+            Node::File(File::Memory(names)) if self.own.0.is_some() => {
+                if names.is_empty() || self.own.is_folder(names)? {
+                    return Err(FileError::IsFolder { path });
+                }
+                names.iter().collect()
+            }
             Node::Folder(
                 Folder::Knowledge | Folder::Domain(_) | Folder::Experience | Folder::Period(_),
             ) => {
@@ -75,7 +81,7 @@ impl MemoryFilesystem {
             }
             Node::Nowhere(Folder::Root, _) => return Err(FileError::NoSuchFolder { path }),
             Node::Nowhere(Folder::Experience, _) => {
-                return Err(FileError::OtherDay { path, today: self.today().to_string() });
+                return Err(FileError::OtherDay { path, today: today(self).to_string() });
             }
             _ => return Err(FileError::ReadOnly { path }),
         };
@@ -92,6 +98,7 @@ impl MemoryFilesystem {
                 let put = || self.put_insight(&path, domain, tags, id, content, details);
                 result_of(|work| self.memory.in_turn(work), put)
             }
+            Node::File(File::Memory(names)) => self.own.put(&path, names, content),
             Node::File(File::Episode { period, id }) => {
                 self.put_episode(&path, *period, id, content, details)
             }
@@ -167,10 +174,10 @@ impl MemoryFilesystem {
         self.memory.record_episode(episode)?;
         Ok(Written { path: path::episode_path(Period::day(now), id), existed: false })
     }
+}
 
-    fn today(&self) -> Period {
-        Period::day(self.memory.clock.now())
-    }
+fn today(files: &MemoryFilesystem) -> Period {
+    Period::day(files.memory.clock.now())
 }
 
 /// Whether this may be written, where the agent itself writes.

@@ -197,6 +197,32 @@ impl MemoryTool {
         }
     }
 
+    /// All files, by their names, with their texts.
+    pub(crate) fn all(&self) -> Result<Vec<(Vec<String>, String)>> {
+        let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
+        let files = Files { tool: self, view: reader.raw(), batch: &mut Batch::default() };
+        let below = files.below(&FilePath::root())?;
+        let named = |file: KeptFile| {
+            (file.path.parts().map(str::to_string).collect(), file.text().to_string())
+        };
+        Ok(below.into_iter().map(named).collect())
+    }
+
+    /// Makes a file, or revises it. Returns whether it was there.
+    pub(crate) fn put(&self, names: &[String], text: &str) -> Result<bool, Refusal> {
+        let path = FilePath::parse(&format!("{}/{}", FilePath::root(), names.join("/")))?;
+        let mut existed = false;
+        self.change(|files| {
+            let there = files.file(&path)?;
+            existed = there.is_some();
+            files.check_above(&path)?;
+            let record = files.new_record(&path, text, there.as_ref().map(|file| &file.record))?;
+            files.batch.put(record);
+            Ok(String::new())
+        })?;
+        Ok(existed)
+    }
+
     fn view(&self, path: &str, range: Option<[i64; 2]>) -> Result<String, Refusal> {
         let path = FilePath::parse(path)?;
         let reader = self.location.reader()?;
@@ -271,7 +297,7 @@ impl Files<'_> {
     }
 
     /// The files below a directory, in the order of their paths.
-    fn below(&self, path: &FilePath) -> Result<Vec<KeptFile>, Refusal> {
+    fn below(&self, path: &FilePath) -> Result<Vec<KeptFile>> {
         let mut all = vec![vec![format!("kind:{MEMORY_FILE}")]];
         if !self.tool.agent.is_empty() {
             all.push(vec![format!("agent:{}", self.tool.agent)]);
@@ -374,7 +400,7 @@ impl Files<'_> {
     fn file_or_below(&self, path: &FilePath) -> Result<Vec<KeptFile>, Refusal> {
         match self.file(path)? {
             Some(file) => Ok(vec![file]),
-            None => self.below(path),
+            None => Ok(self.below(path)?),
         }
     }
 

@@ -31,6 +31,11 @@ impl fmt::Display for FilePath {
 }
 
 impl FilePath {
+    /// `/memories`.
+    pub(super) fn root() -> FilePath {
+        FilePath(Vec::new())
+    }
+
     /// Reads a path; one slash at its end means nothing.
     pub(super) fn parse(text: &str) -> Result<FilePath, Refusal> {
         let shown = || -> String {

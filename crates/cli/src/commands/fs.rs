@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use kapsa_agents::{
-    Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace,
+    Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, MemoryTool, RetrievalTrace,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -62,6 +62,10 @@ pub(super) fn named(app: &App, verb: &FsVerb) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let own = |kind: &str, id: &str| Some(format!("{kind}/{}/{id}", agent(app, &of.owner).ok()?));
     match parts[..] {
+        ["memories", ..] => {
+            let agent = agent(app, &of.owner).ok()?;
+            Some(format!("memories/{agent}/files/{}", parts[1..].join("/")))
+        }
         ["references", _, id] => Some(format!("fact/{id}")),
         ["knowledge", .., id] => own("insight", id),
         ["experience", .., id] => own("episode", id),
@@ -85,7 +89,8 @@ impl Session {
         let declared = Declared::find()?;
         let memory = memory(app, &agent, as_of)?.with_clearance(declared.effective(app, &agent)?);
         // To count that a fact was read would cost a commit, and a turn among the writers.
-        let mut files = MemoryFilesystem::new(memory).uncounted();
+        let own = MemoryTool::new(app.location_when(as_of)?, agent.as_str());
+        let mut files = MemoryFilesystem::new(memory).uncounted().with_files(own);
         // Who the agent is and what it wants is told to itself and the owner.
         if declared.has(&agent) && app.principal().is_none_or(|principal| principal == agent) {
             let spec = declared.spec(&agent)?;
@@ -148,7 +153,7 @@ fn failure(error: FileError, agent: &str) -> CliError {
             CliError::user("is_file", message).hint(format!("kapsa fs cat {path} prints it")).field("path", path)
         }
         FileError::ReadOnly { path } => CliError::user("read_only", message)
-            .hint("write below /knowledge or /experience; add facts with kapsa fact add")
+            .hint("write below /knowledge, /experience or /memories; add facts with kapsa fact add")
             .field("path", path),
         FileError::OtherDay { path, today } => CliError::user("other_day", message)
             .hint(format!("use /experience/{today}/ID or /experience/ID; for another day: kapsa episode add --at"))

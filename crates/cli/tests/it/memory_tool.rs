@@ -590,6 +590,41 @@ fn files_have_a_past_are_found_and_are_each_agents_own() {
 }
 
 #[test]
+fn an_agents_files_are_in_its_file_system() {
+    let sandbox = Sandbox::new();
+    let fs = |args: &[&str]| {
+        let args = [&["fs"][..], args, &["--agent", "ann"]].concat();
+        sandbox.run(&args)
+    };
+    assert!(!fs(&["ls", "/"]).out.contains("memories"), "there are none yet");
+    let create = create("/memories/to do/a.md", "Order flour\n");
+    let mut command = sandbox.command();
+    command.args(["memory-tool", "--agent", "ann"]);
+    let run: Run = output(command, create.to_string().as_bytes()).into();
+    assert!(run.out.contains("successfully"), "{run:?}");
+    let written = fs(&["write", "/memories/to%20do/b.md", "Order", "salt"]);
+    assert!(written.out.contains("added"), "{written:?}");
+    assert!(fs(&["write", "/memories/to do/b.md", "Order sugar"]).out.contains("revised"));
+    assert!(fs(&["ls", "/"]).out.contains("memories/"));
+    let tree = fs(&["tree", "/", "--depth", "3"]).out;
+    assert!(tree.contains("to%20do/") && tree.contains("a.md"), "{tree}");
+    assert!(fs(&["ls", "/memories/to do"]).out.contains("Order sugar"));
+    assert_eq!(fs(&["cat", "/memories/to do/a.md"]).out, "Order flour\n");
+    assert!(fs(&["search", "sugar"]).out.contains("/memories/to%20do/b.md"));
+    assert!(fs(&["cat", "/memories/to do"]).err.contains("folder"));
+    assert!(fs(&["cat", "/memories/none"]).err.contains("no file"));
+    assert!(fs(&["ls", "/memories/none"]).err.contains("no folder"));
+    for refused in ["/memories", "/memories/to do", "/memories/to do/a.md/x", "/memories/../x"] {
+        let run = fs(&["write", refused, "x"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{refused}: {run:?}");
+    }
+    // Of another agent there is nothing.
+    assert!(!sandbox.ok(&["fs", "ls", "/", "--agent", "ben"]).contains("memories"));
+    let history = sandbox.json(&["history", "memories/ann/files/to%20do/b.md"]);
+    assert_eq!(history["records"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn an_answer_comes_before_the_next_command_and_what_is_no_command_is_told() {
     use std::io::{BufRead, BufReader, Write};
     use std::process::Stdio;
