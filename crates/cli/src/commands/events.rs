@@ -3,7 +3,7 @@
 use kapsa_memory::{Event, EventRequest, EventType, NewEvent, checkpoint, event};
 
 use crate::app::{App, did};
-use crate::args::{Emit, EventsArgs};
+use crate::args::{Emit, EventVerb, EventsArgs};
 use crate::error::{CliError, Done, Result, after};
 use crate::escape;
 use crate::moment::readable;
@@ -73,8 +73,15 @@ pub(super) fn event_type(name: &str) -> Result<EventType> {
     })
 }
 
+/// `kapsa event`.
+pub(crate) fn event(app: &mut App, verb: EventVerb) -> Result<()> {
+    match verb {
+        EventVerb::Emit(args) => emit(app, *args),
+    }
+}
+
 /// `kapsa event emit`.
-pub(crate) fn emit(app: &mut App, args: Emit) -> Result<()> {
+fn emit(app: &mut App, args: Emit) -> Result<()> {
     let (best_effort, style) =
         (args.best_effort, if app.out.is_json() { ErrorStyle::Json } else { ErrorStyle::People });
     match try_emit(app, args) {

@@ -54,7 +54,7 @@ use std::time::Duration;
 use kapsa_memory::Error;
 
 use crate::app::{App, Status, runs_as};
-use crate::args::{EventVerb, Verb};
+use crate::args::Verb;
 use crate::error::{CliError, Result};
 
 pub(crate) use hook::{fail_open, open_verb, tell_failed};
@@ -190,9 +190,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Policy(args) => knowledge::policy(app, args.verb),
         Verb::Graph(args) => knowledge::graph(app, args.verb),
         Verb::Events(args) => events::list(app, *args),
-        Verb::Event(args) => match args.verb {
-            EventVerb::Emit(args) => events::emit(app, *args),
-        },
+        Verb::Event(args) => events::event(app, args.verb),
         Verb::Fact(args) => fact::run(app, args.verb),
         Verb::Entity(args) => entity::run(app, args.verb),
         Verb::Episode(args) => episode::run(app, args.verb),
