@@ -745,7 +745,8 @@ mod tests {
         command.build();
         let mut waiting: Vec<(String, &clap::Command)> = vec![(String::new(), &command)];
         while let Some((path, parent)) = waiting.pop() {
-            for verb in parent.get_subcommands().filter(|verb| verb.get_name() != "help") {
+            let shown = parent.get_subcommands().filter(|verb| !verb.is_hide_set());
+            for verb in shown.filter(|verb| verb.get_name() != "help") {
                 let path = format!("{path} {}", verb.get_name());
                 let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
                 assert!(

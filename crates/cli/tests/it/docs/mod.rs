@@ -64,6 +64,7 @@ pages! {
     format "docs/format.md"
     glossary "docs/glossary.md"
     hooks "docs/hooks.md"
+    mcp "docs/mcp.md"
     memory_tool "docs/memory-tool.md"
     mutants "docs/mutants.md"
     reliability "docs/reliability.md"
