@@ -16,9 +16,9 @@ use http::{Request, Response, StatusCode, header};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -193,9 +193,9 @@ async fn connection<H: ServerHandler + Send + Sync + 'static>(
         let (service, token) = (service.clone(), token.clone());
         async move { Ok::<_, Infallible>(answered(request, &service, token.as_ref()).await) }
     });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT);
-    builder.http2().timer(TokioTimer::new());
+    let mut builder = http1::Builder::new();
+    // It holds for each request of a connection: who says nothing has no place for long.
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT);
     // May be dropped: a client that breaks off has been told all that it wanted to hear.
     let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
 }
