@@ -147,6 +147,8 @@ pub struct ContextLine {
     pub contested: bool,
     /// Whether somebody has to decide what it is to another fact.
     pub pending: bool,
+    /// What it is about, such as the repository of the session that it was taken from.
+    pub entity: String,
     /// Who or what stated it; of what the agent remembers itself, the agent.
     pub source: String,
     /// How far it is believed; none where that is not known.
@@ -414,6 +416,7 @@ struct LineDraft {
     level: Classification,
     contested: bool,
     pending: bool,
+    entity: String,
     source: String,
     trust: Option<Trust>,
 }
@@ -436,6 +439,7 @@ fn finished(drafts: Vec<LineDraft>, options: &ContextOptions<'_>) -> Result<Cont
             level: draft.level,
             contested: draft.contested,
             pending: draft.pending,
+            entity: draft.entity,
             source: draft.source,
             trust: draft.trust,
         }
@@ -481,6 +485,7 @@ fn insights_about(
             domain: insight.domain,
             level: insight.classification,
             id: insight.id,
+            entity: insight.entity,
             contested: false,
             pending: false,
             source: memory.agent_id().to_string(),
@@ -575,6 +580,7 @@ fn facts_about(
             level: fact.classification,
             contested: is_contested(workspace, clearance, &fact)?,
             pending: !fact.pending_with.is_empty(),
+            entity: fact.entity,
             source: fact.source,
             trust: Some(fact.trust),
             domain: fact.domain,
@@ -630,6 +636,7 @@ fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<LineDraft>> {
             domain: episode.domain,
             level: episode.classification,
             id: episode.id,
+            entity: episode.entity,
             contested: false,
             pending: false,
             source: memory.agent_id().to_string(),

@@ -55,6 +55,9 @@ fn answer(context: Context) -> ContextOut {
             uri: shown::line(line.uri.short()),
             text: shown::line(&line.text),
             contested: line.contested || line.pending,
+            entity: shown::line(&line.entity),
+            trust: line.trust.map(|trust| trust.name().to_string()),
+            from: shown::line(&line.source),
         })
         .collect();
     let left_out = fit::keep(&mut lines) + context.left_out;

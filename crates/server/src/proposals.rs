@@ -1,7 +1,7 @@
 //! `memory_propose`: what an agent learned in its session, decided as what is found in traces is.
 
 use kapsa_extract::MemoryType;
-use kapsa_traces::{Proposal, Proposer};
+use kapsa_traces::{Action, Proposal, Proposer};
 
 use crate::host::Problem;
 use crate::memory::{Memory, Progress, Session, Step};
@@ -12,6 +12,9 @@ use crate::wire::{CandidateIn, ProposeIn, ProposeOut, ProposedOut};
 const CANDIDATES_MAX: usize = 50;
 /// How sure a candidate is that says nothing of it.
 const CONFIDENCE_DEFAULT: f64 = 0.7;
+/// Who decides what the memory does not.
+const PENDING: &str = "a person decides what is pending: kapsa fact list --pending, then kapsa fact resolve ID; \
+     kapsa review list has what waits for review";
 /// What a session is called that names itself not.
 const SESSION_UNNAMED: &str = "mcp";
 
@@ -59,13 +62,19 @@ pub(crate) fn propose(
             &proposer,
         );
         let one = one.map_err(|error| traces_problem(memory, error))?;
-        decided.extend(one.into_iter().map(|one| ProposedOut {
-            title: shown::line(&one.title),
-            action: one.action.name().to_string(),
-            uri: format!("fact/{}", shown::line(&one.id)),
-            other: one.other.map(|other| format!("fact/{}", shown::line(&other))),
-            reason: shown::line(&one.reason),
-            pending: one.is_pending,
+        decided.extend(one.into_iter().map(|one| {
+            ProposedOut {
+                title: shown::line(&one.title),
+                action: match (one.action, one.is_pending) {
+                    (Action::NoOp, true) => "pending",
+                    (action, _) => action.name(),
+                }
+                .to_string(),
+                uri: format!("fact/{}", shown::line(&one.id)),
+                other: one.other.map(|other| format!("fact/{}", shown::line(&other))),
+                reason: shown::line(&one.reason),
+                pending: one.is_pending,
+            }
         }));
         progress.step(Step {
             done: decided.len() as f64,
@@ -74,7 +83,11 @@ pub(crate) fn propose(
         });
     }
     let left_out = (total - decided.len()) as u64;
-    Ok(ProposeOut { decided, left_out })
+    let mut notes = Vec::new();
+    if decided.iter().any(|one| one.pending) {
+        notes.push(PENDING.to_string());
+    }
+    Ok(ProposeOut { decided, left_out, notes })
 }
 
 fn traces_problem(memory: &Memory, error: kapsa_traces::Error) -> Problem {

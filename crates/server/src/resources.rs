@@ -1,6 +1,6 @@
 //! Resources: records, an agent's files and runs under addresses that begin with `kapsa://`.
 
-use kapsa_agents::{EntryKind, FileError, MemoryFilesystem};
+use kapsa_agents::{EntryKind, FileError, MemoryFilesystem, MemoryTool};
 use kapsa_memory::request::{Filter, TimelineRequest};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde::Serialize;
@@ -106,8 +106,10 @@ pub(crate) fn files(
     {
         memory.refuse_principals("read the files of another agent")?;
     }
-    let memory = memory.host().agent(&place.path, &memory.location(&place)?, agent)?;
-    Ok(MemoryFilesystem::of_agent(memory).uncounted())
+    let location = memory.location(&place)?;
+    let memory = memory.host().agent(&place.path, &location, agent)?;
+    let own = MemoryTool::new(location, agent);
+    Ok(MemoryFilesystem::of_agent(memory).uncounted().with_files(own))
 }
 
 fn file(memory: &Memory, session: &Session, file: &str) -> Result<String, Problem> {

@@ -382,6 +382,15 @@ pub(crate) struct ContextLineOut {
     pub(crate) text: String,
     /// Whether something that counts says otherwise, or somebody has to decide about it.
     pub(crate) contested: bool,
+    /// What it is about, such as a repository.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) entity: String,
+    /// How far it is believed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trust: Option<String>,
+    /// Who or what stated it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) from: String,
 }
 
 /// Answer of `memory_context`.
@@ -469,7 +478,7 @@ pub(crate) struct BranchOut {
 pub(crate) struct ProposedOut {
     /// Its title, as it is stored: secrets taken out.
     pub(crate) title: String,
-    /// add, update, no_op, supersede or precede.
+    /// add, update, no_op, supersede, precede, or pending (it is kept until somebody decides).
     pub(crate) action: String,
     /// The memory that is known now.
     pub(crate) uri: String,
@@ -489,4 +498,7 @@ pub(crate) struct ProposeOut {
     pub(crate) decided: Vec<ProposedOut>,
     /// Candidates that were not reached, because the call was cancelled.
     pub(crate) left_out: u64,
+    /// What to know about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
 }

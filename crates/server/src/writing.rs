@@ -59,6 +59,9 @@ pub(crate) fn put(
 }
 
 fn new_record(memory: &Memory, session: &Session, args: WriteIn) -> Result<NewRecord, Problem> {
+    if args.text.trim().is_empty() {
+        return Err(Problem::new("invalid_argument", "text is empty"));
+    }
     if let Some(confidence) = args.confidence
         && !(0.0..=1.0).contains(&confidence)
     {

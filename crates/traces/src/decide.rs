@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use kapsa_agents::{Comparison, Fact, Preset, Verdict};
+use kapsa_memory::Trust;
 
 use crate::known::{Known, Offer, speaker_name, standing_of};
 use crate::overlap::{Overlap, Words, affirmed};
@@ -34,6 +35,10 @@ pub const REVERSAL_MIN: f64 = 0.25;
 /// Share of the words of the shorter of two titles that the other must have as well, where one of
 /// them takes the other back: a ban that shares the subject alone is about something else.
 pub const REVERSAL_SHARED_MIN: f64 = 0.6;
+
+/// What is trusted further was written by a person: nothing takes its place by itself. Of what
+/// sessions and models brought, the speaker and the time decide.
+pub(crate) const TRUST_DECIDED_MAX: Trust = Trust::Model;
 
 /// Known memories between the thresholds that the comparer is asked about, the most alike first.
 const COMPARED_MAX: usize = 8;
@@ -265,7 +270,7 @@ fn replacing(offer: &Offer, beside: &Beside<'_>, comparison: &Comparison) -> Dec
         let reason = "it says otherwise for its repository alone";
         return Decision::new(Action::Add, Some(known), score, reason);
     }
-    if known.fact.trust > kapsa_memory::Trust::Trace {
+    if known.fact.trust > TRUST_DECIDED_MAX {
         return undecided(beside, proposed, "what it would replace is trusted further");
     }
     if standing_of(speaker_name(offer.said_by)) < known.standing() {
@@ -317,8 +322,8 @@ const ABOUT: &str = "project";
 /// The text of a known memory with what an offer adds to it; none where that is nothing, or does
 /// not fit.
 pub(crate) fn merged(offer: &Offer, known: &Known) -> Option<String> {
-    // Nobody's words are changed but those of traces.
-    if known.fact.trust > kapsa_memory::Trust::Trace {
+    // No person's words are changed.
+    if known.fact.trust > TRUST_DECIDED_MAX {
         return None;
     }
     let words = offer.words();

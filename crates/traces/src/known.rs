@@ -7,6 +7,7 @@ use kapsa_ingest::Speaker;
 use kapsa_memory::{Micros, Trust};
 use kapsa_redact::redact;
 
+use crate::decide::TRUST_DECIDED_MAX;
 use crate::overlap::Words;
 
 /// What a session offers to the memory: a candidate, and whose it is.
@@ -254,7 +255,7 @@ impl Known {
 
     /// How much its word counts; what somebody wrote by hand as much as a person's.
     pub(crate) fn standing(&self) -> u8 {
-        if self.fact.trust > Trust::Trace {
+        if self.fact.trust > TRUST_DECIDED_MAX {
             return standing_of("user");
         }
         let of_evidence =

@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use kapsa_agents::StoreLocation;
 use kapsa_ingest::Session;
 
-use crate::registry::SessionState;
+use crate::error::Result;
+use crate::registry::{Registry, SessionState};
 
 /// The repositories of folders, as sessions named them.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +56,17 @@ impl Repositories {
             last.unwrap_or_default().to_string()
         })
     }
+}
+
+/// The repository that sessions in a folder were about, as memories of them name it: that of the
+/// folder or of one above it which is known, else the folder's own name.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn repository_of(location: &StoreLocation, folder: &str) -> Result<String> {
+    let registry = Registry::load(location)?;
+    let sessions = registry.files().flat_map(|file| &file.sessions);
+    Ok(Repositories::of(sessions).name_of_folder(folder))
 }
 
 /// The folder of a session and the repository that it names; both empty where it names none.

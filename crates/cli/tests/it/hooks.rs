@@ -620,6 +620,27 @@ impl Agent<'_> {
         std::fs::write(path, text).expect("written");
     }
 
+    /// The command that setup has written into the program's configuration, as the program runs it.
+    fn configured(&self, event: &str) -> Command {
+        let file = match self.client {
+            "codex" => "home/.codex/hooks.json",
+            _ => "home/.claude/settings.json",
+        };
+        let text = std::fs::read_to_string(self.sandbox.path(file)).expect("a configuration");
+        let configuration: Value = serde_json::from_str(&text).expect("JSON");
+        let typed = configuration["hooks"][event][0]["hooks"][0]["command"].as_str();
+        let environment = command(self.sandbox, &[]);
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(typed.expect("a command")).current_dir(self.sandbox.path("home"));
+        for (name, value) in environment.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell
+    }
+
     fn call(&self, event: &str, id: &str, fields: Value) -> String {
         let mut event_json = json!({
             "session_id": id,
@@ -631,7 +652,7 @@ impl Agent<'_> {
         for (name, value) in fields.as_object().expect("an object") {
             event_json[name] = value.clone();
         }
-        let run = hook(self.sandbox, &[event, "--client", self.client], &event_json);
+        let run: Run = output(self.configured(event), event_json.to_string().as_bytes()).into();
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{event}: {run:?}");
         if matches!(event, "SessionStart" | "UserPromptSubmit") {
             if let Ok(answer) = serde_json::from_str::<Value>(&run.out) {
@@ -675,6 +696,12 @@ fn what_one_session_is_told_the_next_ones_know_and_of_what_was_corrected_only_th
     const POSTGRES: &str = "No, the job queue no longer runs on Redis, it runs on Postgres now.";
     for client in ["claude-code", "codex"] {
         let sandbox = Sandbox::new();
+        std::fs::create_dir_all(sandbox.path("home")).expect("a home");
+        let mut setup = sandbox.command();
+        setup.env("HOME", sandbox.path("home")).env_remove("CODEX_HOME");
+        setup.env_remove("CLAUDE_CONFIG_DIR").args(["setup", client]);
+        let setup: Run = output(setup, b"").into();
+        assert_eq!(setup.code, Some(0), "{setup:?}");
         let agent = Agent { sandbox: &sandbox, client };
         let (begun, _) = agent.session("one", 1, &["Set up the job service", REDIS, NOMAD]);
         assert_eq!(begun, "", "{client}: nothing is known yet");
