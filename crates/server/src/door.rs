@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::completions::{self, Completed};
 use crate::host::Problem;
 use crate::memory::{Memory, Progress, Session, Step};
-use crate::{prompts, resources, tools};
+use crate::{prompts, resources, shown, tools};
 
 /// How long a client is asked for the folders of its workspace.
 const ROOTS_WAIT: Duration = Duration::from_secs(2);
@@ -192,7 +192,7 @@ fn folder_of(uri: &str) -> Option<PathBuf> {
 
 /// A failure that whoever called can mend.
 fn mendable(problem: &Problem) -> CallToolResult {
-    let mut error = json!({ "code": problem.code, "message": problem.message });
+    let mut error = json!({ "code": problem.code, "message": shown::message(&problem.message) });
     if let Some(hint) = &problem.hint {
         error["hint"] = json!(hint);
     }
@@ -200,7 +200,10 @@ fn mendable(problem: &Problem) -> CallToolResult {
 }
 
 fn invalid(problem: &Problem) -> ErrorData {
-    ErrorData::invalid_params(problem.to_string(), Some(json!({ "code": problem.code })))
+    ErrorData::invalid_params(
+        shown::message(&problem.to_string()),
+        Some(json!({ "code": problem.code })),
+    )
 }
 
 impl ServerHandler for Door {
@@ -252,7 +255,10 @@ impl ServerHandler for Door {
                 Ok(result.into())
             }
             Some(Err(problem)) => Ok(mendable(&problem).into()),
-            None => Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
+            None => Err(ErrorData::invalid_params(
+                shown::message(&format!("there is no tool {name}")),
+                None,
+            )),
         }
     }
 
@@ -341,7 +347,10 @@ impl ServerHandler for Door {
         match asked {
             Some(Ok(messages)) => Ok(GetPromptResult::new(messages).into()),
             Some(Err(problem)) => Err(invalid(&problem)),
-            None => Err(ErrorData::invalid_params(format!("there is no prompt {name}"), None)),
+            None => Err(ErrorData::invalid_params(
+                shown::message(&format!("there is no prompt {name}")),
+                None,
+            )),
         }
     }
 

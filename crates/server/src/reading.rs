@@ -29,7 +29,7 @@ pub(crate) fn read(memory: &Memory, session: &Session, args: &ReadIn) -> Result<
             format!("offset {start} is not within the text of {} bytes", record.text.len());
         Problem::new("invalid_argument", message).hint("give next_offset as it was")
     })?;
-    let text = first_bytes(rest, TEXT_BYTES_MAX);
+    let text = fitting(rest);
     let end = start + text.len();
     let mut history = args.history.then(|| history(memory, &reader, &uri)).transpose()?;
     let mut left_out = 0;
@@ -46,6 +46,16 @@ pub(crate) fn read(memory: &Memory, session: &Session, args: &ReadIn) -> Result<
         history: history.map(|(revisions, _)| revisions),
         left_out: left_out as u64,
     })
+}
+
+/// The beginning of a text that fits an answer as it is shown: escapes take more room than what they
+/// stand for.
+fn fitting(text: &str) -> &str {
+    let mut part = first_bytes(text, TEXT_BYTES_MAX);
+    while serde_json::Value::from(shown::body(part)).to_string().len() > TEXT_BYTES_MAX + 2 {
+        part = first_bytes(part, part.len() / 2);
+    }
+    part
 }
 
 /// A record; where there is none, the hint names how to find it.
@@ -85,5 +95,11 @@ fn history(
 /// A URI as a model writes it: short, canonical, or the address of a resource.
 pub(crate) fn uri(memory: &Memory, text: &str) -> Result<Uri, Problem> {
     let text = text.trim();
-    Uri::parse(text.strip_prefix(RECORDS).unwrap_or(text)).map_err(|error| memory.problem(error))
+    let uri = Uri::parse(text.strip_prefix(RECORDS).unwrap_or(text));
+    let uri = uri.map_err(|error| memory.problem(error))?;
+    if uri.is_pending() {
+        // What waits for review is shown to whoever reviews.
+        return Err(memory.problem(Error::UriNotFound { uri }));
+    }
+    Ok(uri)
 }

@@ -69,7 +69,7 @@ pub(crate) fn resources(
             .with_description(shown::line(&shown::beginning(&record.text)))
             .with_mime_type(JSON);
         if !record.title.is_empty() {
-            resource = resource.with_title(shown::line(&record.title));
+            resource = resource.with_title(shown::field(&record.title));
         }
         resources.push(resource);
     }

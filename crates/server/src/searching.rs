@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kapsa_memory::kinds::PENDING;
 use kapsa_memory::request::{Filter, FindRequest, Found, Grade, Hit, SearchMode, TimelineRequest};
 use kapsa_memory::{AnyReader, AsOf, Models, Record};
 
@@ -22,6 +23,10 @@ pub const HITS_MAX: usize = 50;
 const LISTED_DEFAULT: usize = 20;
 /// Most records of a page.
 const LISTED_MAX: usize = 100;
+/// Most tags of a record that are shown.
+const TAGS_SHOWN_MAX: usize = 24;
+/// Most records with the same text that are named.
+const SAME_SHOWN_MAX: usize = 8;
 /// Begins the names of tags that the memory keeps for itself.
 const INTERNAL_TAGS: &str = "kapsa.";
 
@@ -188,6 +193,10 @@ fn filter(memory: &Memory, within: &WithinIn) -> Result<Filter, Problem> {
             ..problem
         })
     };
+    if within.kinds.iter().any(|kind| kind == PENDING) {
+        let message = "kinds: what waits for review is shown to whoever reviews";
+        return Err(Problem::new("access_denied", message));
+    }
     Ok(Filter {
         kinds: within.kinds.clone(),
         tags: within.tags.clone(),
@@ -207,7 +216,12 @@ fn hit(memory: &Memory, hit: &Hit) -> HitOut {
         snippet: shown::body(&hit.snippet),
         strength: (f64::from(hit.strength) * 100.0).round() / 100.0,
         standing: hit.standing.name().to_string(),
-        same_text: hit.same_text.iter().map(|uri| shown::line(uri.short())).collect(),
+        same_text: hit
+            .same_text
+            .iter()
+            .take(SAME_SHOWN_MAX)
+            .map(|uri| shown::line(uri.short()))
+            .collect(),
     }
 }
 
@@ -217,32 +231,33 @@ pub(crate) fn head(memory: &Memory, record: &Record) -> RecordHead {
         .tags
         .iter()
         .filter(own)
-        .map(|(name, value)| (shown::line(name), shown::line(value)))
+        .take(TAGS_SHOWN_MAX)
+        .map(|(name, value)| (shown::field(name), shown::field(value)))
         .collect();
     RecordHead {
         uri: shown::line(record.uri.short()),
         sequence: record.sequence,
-        kind: shown::line(&record.kind),
-        title: shown::line(&record.title),
+        kind: shown::field(&record.kind),
+        title: shown::field(&record.title),
         trust: record.provenance.trust.name().to_string(),
         from: from(record),
         created_at: memory.host().shown_time(record.created_at),
         tags,
-        entity: shown::line(&record.entity),
-        domain: shown::line(&record.domain),
+        entity: shown::field(&record.entity),
+        domain: shown::field(&record.domain),
     }
 }
 
 /// Who brought a record.
 pub(crate) fn from(record: &Record) -> FromOut {
     let document = record.source.as_ref().map(|source| match source.line_start {
-        0 => shown::line(&source.path),
-        first => format!("{}:{first}-{}", shown::line(&source.path), source.line_end),
+        0 => shown::field(&source.path),
+        first => format!("{}:{first}-{}", shown::field(&source.path), source.line_end),
     });
     FromOut {
-        agent: shown::line(&record.agent),
-        principal: shown::line(&record.provenance.principal),
-        run: shown::line(&record.run),
+        agent: shown::field(&record.agent),
+        principal: shown::field(&record.provenance.principal),
+        run: shown::field(&record.run),
         document: document.unwrap_or_default(),
     }
 }

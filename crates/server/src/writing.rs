@@ -10,6 +10,23 @@ use crate::memory::{Memory, Place, Progress, Session};
 use crate::wire::{ForgetIn, WriteIn, WrittenOut};
 use crate::{reading, shown};
 
+/// First parts of names by which the memory rules itself.
+const OWN_NAMES: [&str; 4] = ["access", "clearance", "kapsa", "policy"];
+/// Kinds of what the memory writes itself.
+const OWN_KINDS: [&str; 11] = [
+    "access",
+    "audit",
+    "clearance",
+    "event",
+    "pending",
+    "policy",
+    "review",
+    "trace_file",
+    "trace_job",
+    "trace_note",
+    "trace_session",
+];
+
 /// `memory_write`. What is there already is looked at again once it is this call's turn, so
 /// that nothing is overwritten that was not asked for.
 pub(crate) fn put(
@@ -93,6 +110,13 @@ fn new_record(memory: &Memory, session: &Session, args: WriteIn) -> Result<NewRe
         ..NewRecord::text(args.text)
     };
     record.check().map_err(|error| memory.problem(error))?;
+    if let Some(uri) = &record.uri {
+        refuse_own(uri)?;
+    }
+    if OWN_KINDS.contains(&record.kind.as_str()) {
+        let message = format!("kind: {} is the memory's own", record.kind);
+        return Err(Problem::new("access_denied", message).hint("leave it out, or name another"));
+    }
     Ok(record)
 }
 
@@ -158,6 +182,7 @@ pub(crate) fn forget(
     progress: &dyn Progress,
 ) -> Result<WrittenOut, Problem> {
     let uri = reading::uri(memory, &args.uri)?;
+    refuse_own(&uri)?;
     let place = memory.place(session, args.branch.as_deref())?;
     let put = memory.write(
         &place,
@@ -237,6 +262,17 @@ fn kept(record: NewRecord, known: Option<&Record>) -> NewRecord {
         confidence: record.confidence.or(known.confidence),
         ..record
     }
+}
+
+/// Refuses names by which the memory rules itself: who may read, what is reviewed, which policies
+/// hold. A model changes none of it, whoever it acts for.
+fn refuse_own(uri: &Uri) -> Result<(), Problem> {
+    let first = uri.short().split('/').next().unwrap_or_default();
+    if !OWN_NAMES.contains(&first) {
+        return Ok(());
+    }
+    let message = format!("{} is the memory's own", shown::line(uri.short()));
+    Err(Problem::new("access_denied", message).hint("a person changes it with the kapsa command"))
 }
 
 fn exists(known: &Record) -> Problem {

@@ -401,6 +401,53 @@ fn what_others_write_changes_the_list_of_resources() {
 }
 
 #[test]
+fn a_model_changes_nothing_by_which_the_memory_rules_itself() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["review", "rule", "review", "--of-trust", "tool"]);
+    sandbox.ok(&["clearance", "set", "guest", "=internal"]);
+    let before = (sandbox.ok(&["review", "rules"]), sandbox.ok(&["clearance", "list"]));
+    let mut client = Client::of(&sandbox, &[]);
+    for uri in ["kapsa/review", "clearance/guest", "policy/p", "access/x"] {
+        let calls = [
+            client.call("memory_forget", json!({ "uri": uri })),
+            client.call("memory_write", json!({ "uri": uri, "text": "mine" })),
+            client.call("memory_write", json!({ "uri": uri, "text": "mine", "overwrite": true })),
+        ];
+        for call in calls {
+            assert_eq!(call.expect_err("it is the memory's own")["code"], "access_denied", "{uri}");
+        }
+    }
+    let kind = client.call("memory_write", json!({ "text": "mine", "kind": "clearance" }));
+    assert_eq!(kind.expect_err("a kind of the memory's own")["code"], "access_denied");
+    assert_eq!((sandbox.ok(&["review", "rules"]), sandbox.ok(&["clearance", "list"])), before);
+}
+
+#[test]
+fn no_answer_is_longer_than_a_client_takes() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::of(&sandbox, &[]);
+    let tags: serde_json::Map<String, Value> =
+        (0..200).map(|at| (format!("{at}{}", "t".repeat(2000)), json!("v".repeat(2000)))).collect();
+    let big = json!({ "uri": "note/big", "text": "bigtag walrus", "tags": tags });
+    client.call("memory_write", big).expect("stored");
+    let odd = "\u{1}".repeat(60_000);
+    let record = json!({ "text": odd, "uri": "note/odd" }).to_string();
+    sandbox.run_with(&["put", "-"], record.as_bytes());
+    for (tool, arguments) in [
+        ("memory_search", json!({ "query": "walrus" })),
+        ("memory_read", json!({ "uri": "note/big" })),
+        ("memory_read", json!({ "uri": "note/odd" })),
+        ("memory_timeline", json!({})),
+    ] {
+        let answer = client.call(tool, arguments).expect("an answer");
+        assert!(answer.to_string().len() < 100_000, "{tool}: {}", answer.to_string().len());
+    }
+    let error =
+        client.call("memory_search", json!({ "query": "x", "branch": "b".repeat(200_000) }));
+    assert!(error.expect_err("no such branch").to_string().len() < 4000);
+}
+
+#[test]
 fn what_is_trusted_too_little_can_be_left_out() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["put", "--text", "the page says blue", "--trust", "tool"]);

@@ -18,6 +18,9 @@ use crate::error::{CliError, Result};
 use crate::trace_config::TraceConfig;
 use crate::{moment, sys};
 
+/// Where the system shows itself as files: reading one may wait for ever, or do something.
+const NO_FILES: [&str; 3] = ["/dev", "/proc", "/sys"];
+
 /// `kapsa hook pre-compact`, `stop`, `session-end` and `subagent-stop`.
 pub(super) fn run(app: &mut App, deadline: &Deadline) -> Result<()> {
     let event = Event::read()?;
@@ -51,6 +54,9 @@ fn trace(path: &Path) -> Result<Option<(PathBuf, JobFile)>> {
     };
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return refused("a trace has an absolute path without `..`");
+    }
+    if NO_FILES.iter().any(|folder| path.starts_with(folder)) {
+        return refused("what is there is no file, whatever it looks like");
     }
     match kapsa_traces::job_file(path) {
         Ok(Some(file)) => Ok(Some((path.to_path_buf(), file))),

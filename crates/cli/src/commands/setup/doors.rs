@@ -16,6 +16,7 @@ use super::same_file;
 use super::server::{PATIENCE, Serving, one_line};
 use crate::app::App;
 use crate::error::{CliError, Result};
+use crate::escape;
 use crate::locate::{workspace, workspace_above};
 use crate::wire::setup::SetupTrialOut;
 
@@ -140,6 +141,10 @@ impl<'a> Trying<'a> {
             server.env.iter().find(|(name, _)| !name.starts_with(OWN_VARIABLES))
         {
             return Err(format!("the entry sets {name}; it is not started"));
+        }
+        if !is_server(&server.args) {
+            let args = server.args.join(" ");
+            return Err(format!("the entry runs `{}`; it is not tried", escape::line(&args)));
         }
         let mut command = Command::new(path);
         command.args(&server.args).envs(server.env.iter().map(|(name, value)| (name, value)));
@@ -292,4 +297,37 @@ fn works(what: &str, detail: String) -> SetupTrialOut {
 
 fn fails(what: &str, detail: String) -> SetupTrialOut {
     SetupTrialOut { what: what.to_string(), works: false, detail }
+}
+
+/// Whether arguments start a server over pipes, and nothing else: an entry may come with somebody's
+/// repository. Which capsule it serves is not theirs to say while it is tried.
+fn is_server(args: &[String]) -> bool {
+    const HARMLESS: [&str; 5] = ["--as", "--branch", "--lock-timeout", "--min-trust", "--trust"];
+    let Some((verb, options)) = args.split_first() else { return false };
+    let pairs = options.chunks(2);
+    verb == "mcp"
+        && pairs.into_iter().all(|pair| pair.len() == 2 && HARMLESS.contains(&pair[0].as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_a_server_over_pipes_is_tried() {
+        let is_tried =
+            |args: &[&str]| is_server(&args.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert!(is_tried(&["mcp"]) && is_tried(&["mcp", "--as", "guest", "--trust", "tool"]));
+        for args in [
+            &[][..],
+            &["purge", "note/precious", "--yes"],
+            &["mcp", "--capsule", "/somewhere"],
+            &["mcp", "--http", "127.0.0.1:8787"],
+            &["--capsule", "/somewhere", "mcp"],
+            &["setup", "codex"],
+            &["mcp", "--as"],
+        ] {
+            assert!(!is_tried(args), "{args:?}");
+        }
+    }
 }
