@@ -99,7 +99,7 @@ pub(crate) fn uri(memory: &Memory, text: &str) -> Result<Uri, Problem> {
     let uri = uri.map_err(|error| memory.problem(error))?;
     if uri.is_pending() {
         // What waits for review is shown to whoever reviews.
-        return Err(memory.problem(Error::UriNotFound { uri }));
+        return Err(memory.problem(Error::UriNotFound { uri: uri.to_string() }));
     }
     Ok(uri)
 }

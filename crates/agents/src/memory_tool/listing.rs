@@ -116,9 +116,9 @@ mod tests {
         let shown = of(&path("/memories"), &files).expect("a directory");
         let want = "Here're the files and directories up to 2 levels deep in /memories, excluding \
                     hidden items and node_modules:\n\
-                    52K\t/memories\n\
+                    56K\t/memories\n\
                     4.0K\t/memories/a.md\n\
-                    28K\t/memories/b\n\
+                    32K\t/memories/b\n\
                     8.0K\t/memories/b/c.md\n\
                     12K\t/memories/b/d";
         assert_eq!(shown, want);

@@ -19,7 +19,7 @@ use crate::trace_config::TraceConfig;
 use crate::{moment, sys};
 
 /// Where the system shows itself as files: reading one may wait for ever, or do something.
-const NO_FILES: [&str; 3] = ["/dev", "/proc", "/sys"];
+const NO_FILES: [&str; 2] = ["/proc", "/sys"];
 
 /// `kapsa hook pre-compact`, `stop`, `session-end` and `subagent-stop`.
 pub(super) fn run(app: &mut App, deadline: &Deadline) -> Result<()> {
