@@ -48,8 +48,8 @@ pub(crate) fn read(memory: &Memory, session: &Session, args: &ReadIn) -> Result<
     })
 }
 
-/// The beginning of a text that fits an answer as it is shown: escapes take more room than what they
-/// stand for.
+/// The beginning of a text that fits an answer as it is shown: escapes take more room than what
+/// they stand for.
 fn fitting(text: &str) -> &str {
     let mut part = first_bytes(text, TEXT_BYTES_MAX);
     while serde_json::Value::from(shown::body(part)).to_string().len() > TEXT_BYTES_MAX + 2 {
