@@ -86,7 +86,7 @@ fn over_http(app: &mut App, args: &McpArgs, address: SocketAddr, host: McpHost) 
     };
     let served = http::serve(move || Door::fixed(Arc::clone(&memory)), &options, ready);
     if args.token_file.is_none() {
-        // May be dropped: the token lets nobody in any more.
+        // May be dropped: whatever keeps the file there, its token lets nobody in any more.
         let _ = fs::remove_file(&kept);
     }
     served.map_err(|error| CliError::io(&format!("serve {address}"), &error))

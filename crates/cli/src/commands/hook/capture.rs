@@ -81,7 +81,8 @@ fn queue(app: &App, traces: Vec<(PathBuf, JobFile)>) -> Result<()> {
     let now = moment::now();
     let queued = JobQueue::change(&location, |queue| {
         for (_, file) in &traces {
-            // May be dropped: of a queue that is full, the process that was started reads the file.
+            // May be dropped: what the queue does not take, being full, the process that was
+            // started has as an argument, and reads.
             let _ = queue.add(file, now);
         }
     });

@@ -117,7 +117,7 @@ impl Draining {
         let files: Vec<JobFile> = self
             .own
             .iter()
-            // May be dropped: what is gone is not to be read.
+            // May be dropped: what is gone, or cannot even be looked at, cannot be read either.
             .filter_map(|path| kapsa_traces::job_file(path).ok().flatten())
             .collect();
         let location = app.location()?;
@@ -125,7 +125,8 @@ impl Draining {
             let now = moment::now();
             JobQueue::change(&location, |queue| {
                 for file in &files {
-                    // May be dropped: of a queue that is full, a later sync reads the file.
+                    // May be dropped: a queue is full at 10,000 files that wait; what it does not
+                    // take is still on disk, and the next `kapsa sync` reads it.
                     let _ = queue.add(file, now);
                 }
             })
