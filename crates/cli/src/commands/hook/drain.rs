@@ -55,11 +55,11 @@ pub(super) fn run(app: &mut App, args: &Drain) -> Result<()> {
         usual: usual_places(&app.location()?)?,
         holder: job_holder(&app.write_options(None).holder),
     };
-    let mut is_queued = false;
+    let (mut is_queued, mut is_taken) = (false, true);
     for _ in 0..ROUNDS_MAX {
         let is_usual = draining.own.iter().all(|path| draining.is_usual(path));
-        // Whom nobody else would follow, waits for its turn.
-        let patience = if is_queued && !is_usual { PATIENCE } else { Duration::ZERO };
+        // Whom nobody else would follow, or what the queue did not take, waits for its turn.
+        let patience = if is_queued && !(is_usual && is_taken) { PATIENCE } else { Duration::ZERO };
         match Lock::acquire(&lock, &app.write_options(None).holder, patience) {
             Ok(held) => {
                 draining.work(app)?;
@@ -70,7 +70,7 @@ pub(super) fn run(app: &mut App, args: &Drain) -> Result<()> {
             }
             Err(CapsuleError::LockedByWriter { .. }) if is_queued => return Ok(()),
             Err(CapsuleError::LockedByWriter { .. }) => {
-                draining.queue_own(app)?;
+                is_taken = draining.queue_own(app)?;
                 is_queued = true;
             }
             Err(error) => return Err(MemoryError::from(error).into()),
@@ -113,7 +113,8 @@ impl Draining {
     }
 
     /// Puts what this process was started for into the queue, however long another writer takes.
-    fn queue_own(&self, app: &App) -> Result<()> {
+    /// Returns whether all of it was taken: a queue may be full.
+    fn queue_own(&self, app: &App) -> Result<bool> {
         let files: Vec<JobFile> = self
             .own
             .iter()
@@ -123,13 +124,11 @@ impl Draining {
         let location = app.location()?;
         patiently(|| {
             let now = moment::now();
+            let mut is_taken = true;
             JobQueue::change(&location, |queue| {
-                for file in &files {
-                    // May be dropped: a queue is full at 10,000 files that wait; what it does not
-                    // take is still on disk, and the next `kapsa sync` reads it.
-                    let _ = queue.add(file, now);
-                }
-            })
+                is_taken = files.iter().fold(true, |all, file| queue.add(file, now) && all);
+            })?;
+            Ok(is_taken)
         })
     }
 
