@@ -126,7 +126,9 @@ impl Draining {
             let now = moment::now();
             let mut is_taken = true;
             JobQueue::change(&location, |queue| {
-                is_taken = files.iter().fold(true, |all, file| queue.add(file, now) && all);
+                for file in &files {
+                    is_taken &= queue.add(file, now);
+                }
             })?;
             Ok(is_taken)
         })
