@@ -11,11 +11,12 @@ use std::time::{Duration, SystemTime};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, CompletionInfo, ContentBlock, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Reference, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Value, json};
@@ -388,6 +389,26 @@ impl ServerHandler for Door {
         Ok(CompleteResult::new(info))
     }
 
+    /// A request that is none of those above: of another protocol, or of one of ours whose
+    /// parameters are not as they should be.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let params = request.params.unwrap_or_default();
+        Err(match misread(&request.method, params) {
+            Some(error) => {
+                let message = format!("params of {}: {error}", request.method);
+                ErrorData::invalid_params(shown::message(&message), None)
+            }
+            None => {
+                let message = format!("there is no method {}", request.method);
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, shown::message(&message), None)
+            }
+        })
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (door, peer) = (self.clone(), context.peer);
         tokio::spawn(async move {
@@ -432,6 +453,23 @@ impl ServerHandler for Door {
                 }
             }
         }
+    }
+}
+
+/// Why the parameters of a method that is answered cannot be read; none for other methods.
+fn misread(method: &str, params: Value) -> Option<serde_json::Error> {
+    fn of<T: serde::de::DeserializeOwned>(params: Value) -> Option<serde_json::Error> {
+        serde_json::from_value::<T>(params).err()
+    }
+    match method {
+        "tools/call" => of::<CallToolRequestParams>(params),
+        "resources/read" => of::<ReadResourceRequestParams>(params),
+        "prompts/get" => of::<GetPromptRequestParams>(params),
+        "completion/complete" => of::<CompleteRequestParams>(params),
+        "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => {
+            of::<Option<PaginatedRequestParams>>(params)
+        }
+        _ => None,
     }
 }
 

@@ -25,6 +25,7 @@ mod door;
 mod fit;
 mod host;
 pub mod http;
+mod lines;
 mod memory;
 mod pipes;
 mod prompts;

@@ -58,12 +58,16 @@ pub(crate) fn resources(
         reverse: true,
         ..TimelineRequest::default()
     };
+    let since = cursor.as_of.is_some().then(|| memory.reader(&place, None)).transpose()?;
     let mut listing = reader.list(&request).map_err(|error| memory.problem(error))?;
-    let newest = listing.last_sequence().unwrap_or_default();
     let is_more = listing.truncate(cursor.offset + PAGE);
+    let next = is_more.then(|| cursor.after(PAGE, reader.moment()));
     let mut resources = Vec::new();
     for record in listing.skip(cursor.offset) {
         let record = record.map_err(|error| memory.problem(error))?;
+        if !searching::still_there(memory, since.as_ref(), &record)? {
+            continue;
+        }
         let uri = shown::line(record.uri.short());
         let mut resource = Resource::new(format!("{RECORDS}{uri}"), uri)
             .with_description(shown::line(&shown::beginning(&record.text)))
@@ -73,7 +77,6 @@ pub(crate) fn resources(
         }
         resources.push(resource);
     }
-    let next = is_more.then(|| cursor.after(resources.len(), newest));
     Ok((resources, next))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kapsa_memory::kinds::PENDING;
 use kapsa_memory::request::{Filter, FindRequest, Found, Grade, Hit, SearchMode, TimelineRequest};
-use kapsa_memory::{AnyReader, AsOf, Models, Record};
+use kapsa_memory::{AnyReader, AsOf, Error, Models, Record};
 
 use crate::cursor::Cursor;
 use crate::fit;
@@ -58,7 +58,7 @@ pub(crate) fn search(
             .hint("say what to look for, or list records with memory_timeline"));
     }
     let cursor = Cursor::parse(args.cursor.as_deref())?;
-    let (reader, as_of) = viewed(memory, session, &args.within, cursor)?;
+    let Viewed { reader, as_of, since } = viewed(memory, session, &args.within, cursor)?;
     let now = memory.host().now();
     let then = match as_of {
         Some(AsOf::Time(time) | AsOf::Named { or: Some(time), .. }) => time.min(now),
@@ -79,11 +79,14 @@ pub(crate) fn search(
     }
     let is_more = found.hits.len() > cursor.offset + limit;
     let page = found.hits.iter().skip(cursor.offset).take(limit);
-    let mut hits: Vec<HitOut> = page.map(|found| hit(memory, found)).collect();
+    let mut hits: Vec<Option<HitOut>> = Vec::new();
+    for found in page {
+        let stays = still_there(memory, since.as_ref(), &found.record)?;
+        hits.push(stays.then(|| hit(memory, found)));
+    }
     let left_out = fit::keep(&mut hits);
-    let next_cursor = (is_more || left_out > 0)
-        .then(|| place_after(memory, &reader, cursor, hits.len()))
-        .transpose()?;
+    let next_cursor = (is_more || left_out > 0).then(|| cursor.after(hits.len(), reader.moment()));
+    let hits: Vec<HitOut> = hits.into_iter().flatten().collect();
     Ok(SearchOut {
         notice: shown::NOTICE,
         found: if hits.is_empty() { Grade::None } else { found.grade }.name().to_string(),
@@ -131,7 +134,7 @@ pub(crate) fn timeline(
 ) -> Result<TimelineOut, Problem> {
     let limit = within("limit", args.limit, LISTED_DEFAULT, 1..=LISTED_MAX)?;
     let cursor = Cursor::parse(args.cursor.as_deref())?;
-    let (reader, _) = viewed(memory, session, &args.within, cursor)?;
+    let Viewed { reader, since, .. } = viewed(memory, session, &args.within, cursor)?;
     let request = TimelineRequest {
         filter: filter(memory, &args.within)?,
         limit: cursor.offset + limit + 1,
@@ -142,43 +145,55 @@ pub(crate) fn timeline(
     let mut records = Vec::new();
     for record in listing.skip(cursor.offset) {
         let record = record.map_err(|error| memory.problem(error))?;
-        records.push(ListedOut {
+        let stays = still_there(memory, since.as_ref(), &record)?;
+        records.push(stays.then(|| ListedOut {
             beginning: shown::beginning(&record.text),
             head: head(memory, &record),
-        });
+        }));
     }
     let left_out = fit::keep(&mut records);
-    let next_cursor = (is_more || left_out > 0)
-        .then(|| place_after(memory, &reader, cursor, records.len()))
-        .transpose()?;
+    let next_cursor =
+        (is_more || left_out > 0).then(|| cursor.after(records.len(), reader.moment()));
+    let records = records.into_iter().flatten().collect();
     Ok(TimelineOut { notice: shown::NOTICE, records, left_out: left_out as u64, next_cursor })
 }
 
-/// The view that a list is of: of its first page, where it goes on.
+/// What a list is of.
+struct Viewed {
+    /// The moment of its first page, where it goes on.
+    reader: AnyReader,
+    /// That moment, or the one that the call names.
+    as_of: Option<AsOf>,
+    /// What is there by now, where a list goes on that is not of a moment by request.
+    since: Option<AnyReader>,
+}
+
 fn viewed(
     memory: &Memory,
     session: &Session,
     within: &WithinIn,
     cursor: Cursor,
-) -> Result<(AnyReader, Option<AsOf>), Problem> {
+) -> Result<Viewed, Problem> {
     let place = memory.place(session, within.branch.as_deref())?;
-    let as_of = match cursor.as_of {
-        Some(sequence) => Some(AsOf::Sequence(sequence)),
-        None => within.as_of.as_deref().map(|as_of| memory.host().as_of(as_of)),
-    };
-    Ok((memory.reader(&place, as_of.as_ref())?, as_of))
+    let asked = within.as_of.as_deref().map(|as_of| memory.host().as_of(as_of));
+    let goes_on = cursor.as_of.is_some() && asked.is_none();
+    let since = goes_on.then(|| memory.reader(&place, None)).transpose()?;
+    let as_of = cursor.as_of.map(AsOf::Sequence).or(asked);
+    Ok(Viewed { reader: memory.reader(&place, as_of.as_ref())?, as_of, since })
 }
 
-/// Where a list goes on after so many items.
-fn place_after(
+/// Whether a record of a later page may be shown: what was forgotten or hidden since the first
+/// page is not.
+pub(crate) fn still_there(
     memory: &Memory,
-    reader: &AnyReader,
-    cursor: Cursor,
-    count: usize,
-) -> Result<String, Problem> {
-    let last = TimelineRequest { limit: 1, reverse: true, ..TimelineRequest::default() };
-    let listing = reader.list(&last).map_err(|error| memory.problem(error))?;
-    Ok(cursor.after(count, listing.last_sequence().unwrap_or_default()))
+    since: Option<&AnyReader>,
+    record: &Record,
+) -> Result<bool, Problem> {
+    match since.map(|since| since.get(&record.uri)) {
+        Some(Err(Error::UriNotFound { .. })) => Ok(false),
+        Some(Err(error)) => Err(memory.problem(error)),
+        Some(Ok(_)) | None => Ok(true),
+    }
 }
 
 fn filter(memory: &Memory, within: &WithinIn) -> Result<Filter, Problem> {

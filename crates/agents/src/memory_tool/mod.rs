@@ -92,7 +92,18 @@ pub enum Refusal {
     Told(String),
     /// The memory cannot be read or written.
     #[error("Error: the memory cannot be used: {0}")]
-    Memory(#[from] Error),
+    Memory(#[source] Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        match error {
+            Error::HeldForReview { reasons, .. } => Refusal::Told(format!(
+                "Error: nothing was changed yet: the owner of the memory reviews it first ({reasons})"
+            )),
+            error => Refusal::Memory(error),
+        }
+    }
 }
 
 fn told<T>(words: impl Into<String>) -> Result<T, Refusal> {

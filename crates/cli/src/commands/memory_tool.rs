@@ -13,7 +13,7 @@ use super::audit;
 use super::embed::New;
 use super::text::standard_input;
 use crate::app::{App, did};
-use crate::args::MemoryToolArgs;
+use crate::args::{MemoryToolArgs, TrustLevel};
 use crate::error::{CliError, Done, Result};
 use crate::wire::memory_tool::{MemoryCommandIn, MemoryToolOut};
 
@@ -22,6 +22,8 @@ const COMMAND_BYTES_MAX: u64 = 8 << 20;
 
 /// `kapsa memory-tool`.
 pub(crate) fn run(app: &mut App, args: &MemoryToolArgs) -> Result<()> {
+    // A model speaks here, whoever started the program.
+    app.global.trust.get_or_insert(TrustLevel::Model);
     let named = args.agent.as_deref().filter(|agent| !agent.trim().is_empty());
     let agent = named.or(app.principal()).unwrap_or_default().to_string();
     if let Some(principal) = app.principal().filter(|principal| *principal != agent) {

@@ -304,6 +304,135 @@ fn long_answers_are_given_in_parts_that_make_the_whole() {
 }
 
 #[test]
+fn a_page_brings_back_nothing_that_was_forgotten_before_it_or_since() {
+    let sandbox = Sandbox::new();
+    let note = |at| json!({ "uri": format!("note/{at}"), "text": format!("tea number {at}") });
+    let lines: String = (0..120).map(|at| format!("{}\n", note(at))).collect();
+    sandbox.run_with(&["put", "-"], lines.as_bytes());
+    // The newest sequence is that of a tombstone.
+    sandbox.ok(&["forget", "note/7"]);
+    let mut client = Client::of(&sandbox, &[]);
+    for (tool, list, size) in [
+        ("memory_timeline", "records", json!({ "limit": 50 })),
+        ("memory_search", "hits", json!({ "limit": 50, "query": "tea number" })),
+    ] {
+        let first = client.call(tool, size.clone()).expect("a page");
+        let shown = |page: &Value| -> BTreeSet<String> {
+            let all = page[list].as_array().expect("a list").iter();
+            all.map(|record| record["uri"].as_str().expect("a URI").to_string()).collect()
+        };
+        let (mut all, gone) = (shown(&first), format!("note/{tool}"));
+        // What the rest will not show: the first of what has not been shown yet.
+        let later = (0..120).map(|at| format!("note/{at}")).find(|uri| !all.contains(uri));
+        let later = later.filter(|uri| uri != "note/7").unwrap_or_else(|| "note/8".to_string());
+        sandbox.ok(&["forget", &later]);
+        sandbox.ok(&["put", "--uri", &gone, "--text", "tea number new"]);
+        let mut cursor = first["next_cursor"].clone();
+        while !cursor.is_null() {
+            let mut next = size.clone();
+            next["cursor"] = cursor;
+            let page = client.call(tool, next).expect("a page");
+            let more = shown(&page);
+            assert!(all.is_disjoint(&more), "{tool}: twice");
+            all.extend(more);
+            cursor = page["next_cursor"].clone();
+        }
+        for hidden in ["note/7", &later, &gone] {
+            assert!(!all.contains(hidden), "{tool}: {hidden}");
+        }
+        sandbox.ok(&["put", "--uri", &later, "--text", "tea number again"]);
+        assert!(all.len() >= 118, "{tool}: {}", all.len());
+    }
+    let mut seen = BTreeSet::new();
+    let mut params = json!({});
+    loop {
+        let page = client.ask("resources/list", params);
+        for resource in page["result"]["resources"].as_array().expect("a list") {
+            assert!(seen.insert(resource["uri"].as_str().expect("a URI").to_string()));
+        }
+        let next = page["result"]["nextCursor"].clone();
+        if next.is_null() {
+            break;
+        }
+        params = json!({ "cursor": next });
+    }
+    assert!(!seen.contains("kapsa://record/note/7") && seen.contains("kapsa://record/note/1"));
+}
+
+#[test]
+fn whoever_asks_is_answered_whatever_the_line_is_like() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::of(&sandbox, &[]);
+    let raw = |client: &mut Client, line: &str| {
+        let input = client.input.as_mut().expect("the pipe is open");
+        writeln!(input, "{line}").expect("the server reads");
+    };
+    // Half a character, as a client writes that cut a text.
+    raw(
+        &mut client,
+        r#"{"jsonrpc":"2.0","id":901,"method":"tools/call","params":{"name":"memory_write","arguments":{"text":"tea \ud83d","uri":"note/cut"}}}"#,
+    );
+    let put = client.answer(901);
+    assert_eq!(put["result"]["structuredContent"]["change"], "added", "{put}");
+    assert_eq!(sandbox.json(&["get", "note/cut"])["text"], "tea \u{fffd}");
+    for (line, id, code) in [
+        (r#"{"jsonrpc":"2.0","id":902,"method":"tools/call","params":{"name":"#, None, -32700),
+        (r#"{"jsonrpc":"2.0","id":903,"method":"tools/list","params":{]}"#, Some(903), -32700),
+        (r#"{"jsonrpc":"2.0","id":904,"method":"ping","params":{"a":tru}}"#, Some(904), -32700),
+        (r#"{"id":905,"method":"ping"}"#, Some(905), -32600),
+        ("[]", None, -32600),
+        (
+            r#"{"jsonrpc":"2.0","id":906,"method":"tools/call","params":{"name":5}}"#,
+            Some(906),
+            -32602,
+        ),
+        (r#"{"jsonrpc":"2.0","id":907,"method":"tools/call"}"#, Some(907), -32602),
+        (r#"{"jsonrpc":"2.0","id":908,"method":"resources/read","params":[]}"#, Some(908), -32600),
+        (r#"{"jsonrpc":"2.0","id":909,"method":"no/such"}"#, Some(909), -32601),
+    ] {
+        raw(&mut client, line);
+        let answer = match id {
+            Some(id) => client.answer(id),
+            None => {
+                let line = client.lines.recv_timeout(PATIENCE).expect("an answer");
+                serde_json::from_str(&line).expect("JSON")
+            }
+        };
+        assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
+    }
+    let long = format!(
+        r#"{{"method":"tools/call","params":{{"name":"memory_write","arguments":{{"text":"{}"}}}},"jsonrpc":"2.0","id":910}}"#,
+        "x".repeat(17 << 20)
+    );
+    raw(&mut client, &long);
+    assert_eq!(client.answer(910)["error"]["code"], -32600);
+    // The last line has no end, and is answered all the same.
+    let input = client.input.as_mut().expect("the pipe is open");
+    write!(input, r#"{{"jsonrpc":"2.0","id":911,"method":"ping"}}"#).expect("the server reads");
+    client.input = None;
+    assert!(client.answer(911)["result"].is_object());
+}
+
+#[test]
+fn a_number_that_is_in_use_is_refused_and_both_calls_get_a_line() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::of(&sandbox, &[]);
+    let search = json!({ "name": "memory_search", "arguments": { "query": "tea" } });
+    let twice = json!({ "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": search });
+    client.send(&twice);
+    client.send(&twice);
+    let mut lines = Vec::new();
+    for _ in 0..2 {
+        let line = client.lines.recv_timeout(PATIENCE).expect("an answer");
+        lines.push(serde_json::from_str::<Value>(&line).expect("JSON"));
+    }
+    assert!(lines.iter().any(|line| line["id"] == 77 && line["result"].is_object()), "{lines:?}");
+    // Answered one after the other, or the second was refused: never nothing.
+    let is_second = |line: &Value| line["id"] == 77 || line["error"]["code"] == -32600;
+    assert!(lines.iter().all(is_second), "{lines:?}");
+}
+
+#[test]
 fn the_capsule_is_that_of_the_clients_workspace() {
     let (here, there) = (Sandbox::new(), Sandbox::new());
     let below = there.path("deep/er é");

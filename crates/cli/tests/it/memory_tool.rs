@@ -658,8 +658,38 @@ fn an_answer_comes_before_the_next_command_and_what_is_no_command_is_told() {
     assert_eq!(errors, [true, true, false], "{run:?}");
     let long = json!({"command": "create", "path": "/memories/long", "file_text": "x".repeat((1 << 20) + 1)});
     let lines = create("/memories/lines", &"\n".repeat(1_000_000));
-    let answers = call(&sandbox, &[long, lines, create("/memories/most", &"x".repeat(1 << 20))]);
+    let most = create("/memories/most", &"x".repeat(1 << 20));
+    let answers = call(&sandbox, &[long, lines, most.clone()]);
     assert_eq!(answers[0].0, "File /memories/long exceeds maximum size of 1,048,576 bytes.");
     assert_eq!(answers[1].0, "File /memories/lines exceeds maximum line limit of 999,999 lines.");
-    assert!(answers[0].1 && answers[1].1 && !answers[2].1);
+    // What a model brings in such amounts is looked at before it counts.
+    assert!(answers.iter().all(|(_, is_error)| *is_error));
+    assert!(answers[2].0.contains("more than 64 KiB"), "{}", answers[2].0);
+    let run = sandbox.run_with(&["--trust", "owner", "memory-tool"], most.to_string().as_bytes());
+    assert!(run.out.contains("\"is_error\":false"), "{run:?}");
+}
+
+#[test]
+fn what_a_model_writes_is_trusted_as_a_models_and_reviewed_where_the_owner_asks_for_it() {
+    let sandbox = Sandbox::new();
+    let done = call(&sandbox, &[create("/memories/a.md", "Tea at four.")]);
+    assert!(!done[0].1, "{done:?}");
+    let record = &sandbox.json(&["timeline", "--kind", "memory_file"])["records"][0];
+    assert_eq!(record["trust"], "model", "{record}");
+    sandbox.ok(&["review", "rule", "review", "--of-trust", "model"]);
+    let edit = json!({"command": "str_replace", "path": "/memories/a.md", "old_str": "four", "new_str": "five"});
+    let held =
+        call(&sandbox, &[create("/memories/b.md", "Cake at six."), edit, view("/memories/a.md")]);
+    for (answer, is_error) in &held[..2] {
+        assert!(
+            *is_error && answer.contains("the owner of the memory reviews it first"),
+            "{answer}"
+        );
+    }
+    assert!(held[2].0.contains("Tea at four."), "{held:?}");
+    assert_eq!(stored(&sandbox), files(&[("/memories/a.md", "Tea at four.")]));
+    let waiting = sandbox.ok(&["review", "list"]);
+    assert!(waiting.contains("files/b.md") && waiting.contains("files/a.md"), "{waiting}");
+    sandbox.ok(&["review", "accept", "4"]);
+    assert_eq!(stored(&sandbox), files(&[("/memories/a.md", "Tea at five.")]));
 }

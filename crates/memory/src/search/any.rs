@@ -44,6 +44,15 @@ impl AnyReader {
         }
     }
 
+    /// As [`crate::RawView::moment`].
+    #[must_use]
+    pub fn moment(&self) -> u64 {
+        match self {
+            AnyReader::Owner(reader) => reader.raw().moment(),
+            AnyReader::Principal(reader) => reader.raw().moment(),
+        }
+    }
+
     /// As [`Reader::branch_of`].
     ///
     /// # Errors

@@ -51,6 +51,13 @@ impl<'a> RawView<'a> {
         self.view.is_guarded()
     }
 
+    /// Sequence of the last record before the end of what is seen, whether or not whoever looks
+    /// may know it; 0 in an empty capsule. [`crate::AsOf::Sequence`] of it is this view again.
+    #[must_use]
+    pub fn moment(&self) -> u64 {
+        self.view.moment()
+    }
+
     /// The memory under exactly this URI, an alias included, if whoever looks may know it.
     ///
     /// # Errors

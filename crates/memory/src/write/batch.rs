@@ -72,7 +72,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// A record of a store, where it is kept for review: for something that is not there yet.
+    /// A record of a store, where it is kept for review: for a text that is not there yet.
     fn held(&mut self, record: &NewRecord) -> Result<Option<Pending>> {
         let envelope = self.writer.envelope_of(record);
         let reasons = self.screened(record, &envelope)?;
@@ -81,6 +81,7 @@ impl Transaction<'_> {
         }
         if let Some(uri) = &record.uri
             && let Some(there) = self.counting(uri)?.known.pop()
+            && there.text == record.text
         {
             let known = self.screened(&there.as_new(), &envelope)?;
             if reasons.iter().all(|reason| known.contains(reason)) {
