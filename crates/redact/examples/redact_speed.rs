@@ -1,4 +1,5 @@
-//! How fast files are redacted: `cargo run --release -p kapsa-redact --example redact_speed -- FILE…`.
+//! How fast files are redacted:
+//! `cargo run --release -p kapsa-redact --example redact_speed -- FILE…`.
 //!
 //! Prints for each file its size, the median of nine runs over its lines, and what was found.
 

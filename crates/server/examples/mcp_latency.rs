@@ -1,8 +1,8 @@
 //! How long a search takes over pipes, beside the same search in process; how soon a server
 //! answers first, and how much memory it has while nobody asks.
 //!
-//! `cargo run --release -p kapsa-server --example mcp_latency -- PROGRAM CAPSULE [ROUNDS]`, with the
-//! program `kapsa` and a capsule with some records.
+//! `cargo run --release -p kapsa-server --example mcp_latency -- PROGRAM CAPSULE [ROUNDS]`, with
+//! the program `kapsa` and a capsule with some records.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};

@@ -127,11 +127,6 @@ impl View {
         &self.lineage
     }
 
-    /// Sequence of the last record that this view may see: 0 for an empty capsule.
-    pub(crate) fn moment(&self) -> u64 {
-        self.lineage.below().min(self.store.snapshot().commit().next_sequence) - 1
-    }
-
     /// Whether a principal looks, to whom things may be hidden.
     pub(crate) fn is_guarded(&self) -> bool {
         self.guard.is_some()

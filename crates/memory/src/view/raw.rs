@@ -55,7 +55,8 @@ impl<'a> RawView<'a> {
     /// may know it; 0 in an empty capsule. [`crate::AsOf::Sequence`] of it is this view again.
     #[must_use]
     pub fn moment(&self) -> u64 {
-        self.view.moment()
+        let next = self.view.store().snapshot().commit().next_sequence;
+        self.view.lineage().below().min(next) - 1
     }
 
     /// The memory under exactly this URI, an alias included, if whoever looks may know it.
