@@ -5,7 +5,7 @@
 //! prose and code come to about four bytes a token; scripts with more bytes a character also have
 //! more tokens a character, so that bytes follow them better than characters do.
 
-use crate::records::uri::is_invisible;
+use super::escape::seen;
 
 /// Bytes that count as one token.
 pub const TOKEN_BYTES: usize = 4;
@@ -49,7 +49,7 @@ pub fn first_chars(text: &str, chars_max: usize) -> &str {
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for c in text.chars().filter(|&c| c.is_whitespace() || !c.is_control() && !is_invisible(c)) {
+    for (c, _) in seen(text).filter(|&(c, seen)| seen || c.is_whitespace()) {
         if !c.is_whitespace() {
             line.push(c);
         } else if !line.is_empty() && !line.ends_with(' ') {
@@ -58,6 +58,38 @@ pub fn one_line(text: &str) -> String {
     }
     line.truncate(line.trim_end().len());
     line
+}
+
+/// How a title ends that was cut, and how a body begins that goes on from there.
+const CUT: char = '…';
+
+/// A title and what stands below it, on one line ([`one_line`]) that reads as prose: with a stop
+/// between them, where neither a sentence nor a cut title goes on; and without a title that the
+/// body begins with.
+#[must_use]
+pub fn flowed(text: &str) -> String {
+    let Some((title, body)) = text.trim().split_once('\n') else { return one_line(text) };
+    let (title, body) = (one_line(title), one_line(body));
+    let stem = title.trim_end_matches(CUT).trim_end();
+    if body.is_empty() {
+        return title;
+    }
+    if stem.is_empty() || body.starts_with(stem) {
+        return body;
+    }
+    if stem.len() < title.len()
+        && let Some(rest) = body.strip_prefix(CUT)
+    {
+        return format!("{stem} {}", rest.trim_start());
+    }
+    let is_ended = title.ends_with(|c: char| !c.is_alphanumeric() && !")]}\"'`»”’".contains(c));
+    let begins = body.chars().next().unwrap_or_default();
+    let stop = match begins {
+        _ if is_ended || begins.is_lowercase() => " ",
+        '-' | '*' | '•' => ": ",
+        _ => ". ",
+    };
+    format!("{title}{stop}{body}")
 }
 
 #[cfg(test)]
@@ -97,5 +129,26 @@ mod tests {
         let hostile = "a\r\n--- x\x1b[31m\u{202e}b\u{200b}\t c \n";
         assert_eq!(one_line(hostile), "a --- x[31mb c");
         assert_eq!(one_line(" \n"), "");
+        assert_eq!(one_line("می\u{200c}خواهم ❤\u{fe0f}\u{fe0f}"), "می\u{200c}خواهم ❤\u{fe0f}");
+    }
+
+    #[test]
+    fn a_title_and_its_body_read_as_prose() {
+        for (text, line) in [
+            ("Use valkey\nWe switched in May.", "Use valkey. We switched in May."),
+            ("Use valkey.\nWe switched.", "Use valkey. We switched."),
+            ("Use `valkey`\nWe switched.", "Use `valkey`. We switched."),
+            ("Use valkey\n\nbecause of its licence", "Use valkey because of its licence"),
+            ("Steps\n- build\n- test", "Steps: - build - test"),
+            ("Use valkey, since it…\n…is free", "Use valkey, since it is free"),
+            ("Use valkey, since it…\nUse valkey, since it is free", "Use valkey, since it is free"),
+            ("Use valkey, si\nUse valkey, since it is free", "Use valkey, since it is free"),
+            ("Use valkey\n", "Use valkey"),
+            ("  one line ", "one line"),
+            ("…\nalone", "alone"),
+            ("", ""),
+        ] {
+            assert_eq!(flowed(text), line);
+        }
     }
 }
