@@ -204,19 +204,7 @@ fn rules(app: &mut App) -> Result<()> {
 
 /// `review  trust <= tool, kind note`.
 fn in_words(rule: &ReviewRule) -> String {
-    let scope = &rule.scope;
-    let parts = [
-        ("trust up to", &scope.trust),
-        ("principal", &scope.principal),
-        ("domain", &scope.domain),
-        ("kind", &scope.kind),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)))
-        .collect();
-    let about =
-        if parts.is_empty() { "everything but the owner's".to_string() } else { parts.join(", ") };
+    let about = rule.scope.in_words();
     let what = match rule.admission {
         Admission::Direct => "direct ",
         Admission::Flagged => "flagged",

@@ -278,7 +278,7 @@ impl<'a> Export<'a> {
         };
         let (uri, at) = (&record.uri, record.committed_at);
         if record.tombstone {
-            codec::encode_tombstone(Operation::Tombstone, uri, at, &envelope)
+            codec::encode_tombstone(Operation::Tombstone, uri, &record.agent, at, &envelope)
         } else if let Some(target) = &record.alias {
             codec::encode_alias(uri, target, at, &envelope)
         } else {

@@ -386,7 +386,10 @@ impl<'a> Fork<'a> {
             (Operation::Put | Operation::Alias, None) => What::Put(Box::new(record.as_new())),
             // What was purged there is forgotten on its branch; whether it is erased here is for
             // the owner of this capsule to say.
-            (Operation::Tombstone | Operation::Purge, None) => What::Bury(Operation::Tombstone),
+            (Operation::Tombstone | Operation::Purge, None) => {
+                let agent = std::mem::take(&mut record.agent);
+                What::Bury { operation: Operation::Tombstone, agent }
+            }
         };
         self.push(first, Some(there), Pending { name: Name::Given(record.uri), what, envelope });
         Ok(())

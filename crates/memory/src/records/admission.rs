@@ -80,6 +80,23 @@ impl ReviewScope {
             && is_trusted_less()
     }
 
+    /// What it is about, in words: `trust up to tool, kind note`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let parts = [
+            ("trust up to", &self.trust),
+            ("principal", &self.principal),
+            ("domain", &self.domain),
+            ("kind", &self.kind),
+        ];
+        let given = parts.into_iter().filter_map(|(name, value)| {
+            let value = value.as_ref()?;
+            Some(format!("{name} {value}"))
+        });
+        let given: Vec<String> = given.collect();
+        if given.is_empty() { "everything but the owner's".to_string() } else { given.join(", ") }
+    }
+
     /// How much it says: the rule that says most decides.
     fn weight(&self) -> usize {
         let given = [&self.principal, &self.kind, &self.domain, &self.trust];
@@ -154,12 +171,15 @@ impl ReviewRules {
         Ok(self)
     }
 
-    /// How a record comes in. Of several rules that hold the one with most conditions decides, of
-    /// those the strictest.
+    /// The rule that decides how a record comes in, if any does. Of several that hold it is the one
+    /// with most conditions, of those the strictest.
     #[must_use]
-    pub(crate) fn admission(&self, record: &NewRecord, provenance: &Provenance) -> Admission {
+    pub(crate) fn deciding(
+        &self,
+        record: &NewRecord,
+        provenance: &Provenance,
+    ) -> Option<&ReviewRule> {
         let holds = self.rules.iter().filter(|rule| rule.scope.holds(record, provenance));
-        let best = holds.max_by_key(|rule| (rule.scope.weight(), rule.admission as u8));
-        best.map_or(Admission::default(), |rule| rule.admission)
+        holds.max_by_key(|rule| (rule.scope.weight(), rule.admission as u8))
     }
 }

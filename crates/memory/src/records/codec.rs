@@ -160,15 +160,17 @@ pub(crate) fn encode(
     out.0
 }
 
-/// Encodes a tombstone.
+/// Encodes a tombstone, with the agent that forgot; empty where none is named.
 pub(crate) fn encode_tombstone(
     operation: Operation,
     uri: &Uri,
+    agent: &str,
     now: Micros,
     envelope: &Envelope,
 ) -> Vec<u8> {
     let mut out = Encoder(Vec::with_capacity(96));
     head(&mut out, operation, false, uri, now, now);
+    out.text(AGENT, agent);
     out.envelope(envelope);
     out.provenance(&envelope.provenance);
     out.0
@@ -615,7 +617,7 @@ mod tests {
         let known =
             (brief.uri, brief.branch, brief.system, brief.conflicts_with.as_slice(), brief.purge);
         assert_eq!(known, (uri.as_str().as_bytes(), BranchId(129), true, &[2, 500][..], false));
-        let bytes = encode_tombstone(Operation::Purge, &uri, 1, &Envelope::default());
+        let bytes = encode_tombstone(Operation::Purge, &uri, "", 1, &Envelope::default());
         assert!(
             super::brief(&bytes).is_some_and(|brief| brief.purge && brief.branch == BranchId::MAIN)
         );

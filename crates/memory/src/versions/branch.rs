@@ -5,6 +5,7 @@ use crate::error::{Error, Result, misuse};
 use crate::records::branch::Made;
 use crate::records::codec::Envelope;
 use crate::records::kinds::BRANCH;
+use crate::records::provenance::Trust;
 use crate::records::record::{BranchId, Micros, NewRecord};
 use crate::records::request::LIMIT_NONE;
 use crate::search::reader::Reader;
@@ -13,6 +14,7 @@ use crate::tables::lineage::{BRANCH_DEPTH_MAX, Lineage};
 use crate::view::as_of::{self, AsOf};
 use crate::view::{View, branches};
 use crate::write::pending::{Name, Pending, What};
+use crate::write::screen::flags_of_name;
 use crate::write::whole;
 use crate::write::writer::Writer;
 
@@ -126,6 +128,7 @@ pub fn create_with(
     on_parent: Option<NewRecord>,
 ) -> Result<Branch> {
     let name = branch_name(name)?;
+    refuse_flagged(writer, &name)?;
     let view = writer.view()?;
     if name == MAIN || branches::find(view.store(), &name)?.is_some() {
         return Err(misuse(&format!(
@@ -151,6 +154,18 @@ pub fn create_with(
         created_at: records[0].committed_at,
         archived: false,
     })
+}
+
+/// Refuses a name of somebody else than the owner that reads like an order: a branch waits for no
+/// review.
+fn refuse_flagged(writer: &Writer, name: &str) -> Result<()> {
+    if writer.envelope().provenance.trust == Trust::Owner {
+        return Ok(());
+    }
+    match flags_of_name(name).first() {
+        None => Ok(()),
+        Some(flag) => Err(misuse(&format!("no branch may be called so: {}", flag.reason))),
+    }
 }
 
 /// Closes a branch: it can be read and not written any more, not by this writer either.

@@ -670,7 +670,7 @@ pub(crate) fn copy(record: &Record, envelope: Envelope) -> Pending {
     let envelope = Envelope { provenance: record.provenance.clone(), ..envelope };
     let name = Name::Given(record.uri.clone());
     let what = if record.tombstone {
-        What::Bury(Operation::Tombstone)
+        What::Bury { operation: Operation::Tombstone, agent: record.agent.clone() }
     } else if let Some(target) = &record.alias {
         What::Alias(target.clone())
     } else {

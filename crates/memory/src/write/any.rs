@@ -70,8 +70,16 @@ impl AnyWriter {
     /// # Errors
     /// The same.
     pub fn forget(&mut self, uri: &Uri) -> Result<Put> {
+        self.forget_by(uri, "")
+    }
+
+    /// As [`Writer::forget_by`]. A principal forgets in its own name.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn forget_by(&mut self, uri: &Uri, agent: &str) -> Result<Put> {
         match self {
-            AnyWriter::Owner(writer) => writer.forget(uri),
+            AnyWriter::Owner(writer) => writer.forget_by(uri, agent),
             AnyWriter::Principal(writer) => writer.forget(uri),
         }
     }

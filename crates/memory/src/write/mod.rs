@@ -15,7 +15,7 @@ pub(crate) mod pending;
 mod permit;
 pub(crate) mod principal;
 pub(crate) mod purge;
-mod screen;
+pub(crate) mod screen;
 pub(crate) mod shared;
 pub(crate) mod source;
 pub(crate) mod texts;

@@ -37,7 +37,11 @@ pub(crate) enum What {
         /// The branch that it archives; none when it makes one.
         archives: Option<BranchId>,
     },
-    Bury(Operation),
+    Bury {
+        operation: Operation,
+        /// Who forgets; empty where nobody is named.
+        agent: String,
+    },
     Alias(Uri),
 }
 
@@ -77,7 +81,18 @@ impl Pending {
 
     /// A tombstone.
     pub(crate) fn bury(operation: Operation, uri: Uri, envelope: Envelope) -> Pending {
-        Pending { name: Name::Given(uri), what: What::Bury(operation), envelope }
+        Pending::bury_by(operation, uri, "", envelope)
+    }
+
+    /// A tombstone, with the agent that forgets.
+    pub(crate) fn bury_by(
+        operation: Operation,
+        uri: Uri,
+        agent: &str,
+        envelope: Envelope,
+    ) -> Pending {
+        let what = What::Bury { operation, agent: agent.to_string() };
+        Pending { name: Name::Given(uri), what, envelope }
     }
 
     /// Whether it is something to be remembered, not what the capsule writes about itself.
@@ -101,7 +116,7 @@ impl Pending {
         let fresh = name == Name::Fresh;
         let text = |what: &What| match what {
             What::Put(record) | What::Branch { record, .. } => record.text.clone(),
-            What::Bury(_) | What::Alias(_) => String::new(),
+            What::Bury { .. } | What::Alias(_) => String::new(),
         };
         let uri = match name {
             Name::Given(uri) => uri,
@@ -116,8 +131,8 @@ impl Pending {
                 let made = Made { id, parent, fork, archived: archives.is_some() };
                 put(sequence, *record, uri, false, now, envelope, Some(made))
             }
-            What::Bury(operation) => {
-                let body = codec::encode_tombstone(operation, &uri, now, &envelope);
+            What::Bury { operation, agent } => {
+                let body = codec::encode_tombstone(operation, &uri, &agent, now, &envelope);
                 bare(sequence, uri, operation, body, envelope)
             }
             What::Alias(target) => {

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use kapsa_index::Candidate;
+use kapsa_statement::{Flag, FlagKind};
 use serde_json::Value;
 
 use crate::error::Result;
@@ -13,6 +14,7 @@ use crate::records::kinds::EPISODE;
 use crate::records::provenance::{Provenance, Trust};
 use crate::records::record::{Micros, NewRecord};
 use crate::records::request::Filter;
+use crate::records::uri::Uri;
 use crate::view::View;
 use crate::view::trust::review_rules;
 use crate::view::visibility::Visibility;
@@ -65,13 +67,14 @@ impl Screen {
             Some(rules) => rules,
             None => self.rules.insert(review_rules(view)?),
         };
-        match rules.admission(record, provenance) {
-            Admission::Direct => return Ok(Vec::new()),
-            Admission::Review => {
-                let reason = "a rule asks for a review".to_string();
+        let rule = rules.deciding(record, provenance);
+        match rule.map(|rule| (rule.admission, &rule.scope)) {
+            Some((Admission::Direct, _)) => return Ok(Vec::new()),
+            Some((Admission::Review, scope)) => {
+                let reason = format!("a rule asks for a review of {}", scope.in_words());
                 return Ok(vec![Reason { flag: "policy".to_string(), reason }]);
             }
-            Admission::Flagged => {}
+            Some((Admission::Flagged, _)) | None => {}
         }
         let mut reasons = flags(record);
         if let Some(reason) = self.flood(view, record, provenance, now)? {
@@ -110,32 +113,64 @@ impl Screen {
 
 /// Flags of everything in a record that is text: of each kind the first.
 fn flags(record: &NewRecord) -> Vec<Reason> {
-    let mut texts = vec![
-        record.text.as_str(),
-        &record.title,
-        &record.label,
-        &record.entity,
-        &record.kind,
-        &record.run,
-    ];
-    texts.extend(record.tags.iter().flat_map(|(name, value)| [name.as_str(), value]));
-    texts.extend(record.source.iter().map(|source| source.path.as_str()));
-    for value in record.metadata.values() {
-        texts_in(value, &mut texts);
-    }
-    let mut found: Vec<kapsa_statement::Flag> = Vec::new();
-    for text in texts.into_iter().filter(|text| !text.is_empty()) {
-        for flag in kapsa_statement::flags(text) {
-            if found.iter().all(|known| known.kind != flag.kind) {
-                found.push(flag);
-            }
-        }
+    let mut found = flags_of(&texts(record));
+    for name in names(record) {
+        merge(&mut found, flags_of_name(name));
     }
     found.sort_by_key(|flag| flag.kind);
     found
         .into_iter()
         .map(|flag| Reason { flag: flag.kind.name().to_string(), reason: flag.reason })
         .collect()
+}
+
+/// Flags of a name: as it is, and as a sentence whose words hyphens, slashes and the like part.
+pub(crate) fn flags_of_name(name: &str) -> Vec<Flag> {
+    let mut found = kapsa_statement::flags(name);
+    if !name.contains(|c: char| c.is_ascii_punctuation()) {
+        return found;
+    }
+    let sentence: String =
+        name.chars().map(|c| if c.is_ascii_punctuation() { ' ' } else { c }).collect();
+    let orders = kapsa_statement::flags(&sentence);
+    merge(&mut found, orders.into_iter().filter(|flag| flag.kind == FlagKind::Instruction));
+    found
+}
+
+/// Flags of texts: of each kind the first.
+fn flags_of(texts: &[&str]) -> Vec<Flag> {
+    let mut found = Vec::new();
+    for text in texts.iter().filter(|text| !text.is_empty()) {
+        merge(&mut found, kapsa_statement::flags(text));
+    }
+    found
+}
+
+fn merge(found: &mut Vec<Flag>, more: impl IntoIterator<Item = Flag>) {
+    for flag in more {
+        if found.iter().all(|known| known.kind != flag.kind) {
+            found.push(flag);
+        }
+    }
+}
+
+/// What names something or somebody: models read it like a text.
+fn names(record: &NewRecord) -> impl Iterator<Item = &str> {
+    let fixed = [&record.entity, &record.domain, &record.agent, &record.run, &record.kind];
+    let named = record.access.iter().flat_map(|access| &access.named);
+    let tags = record.tags.iter().flat_map(|(name, value)| [name, value]);
+    let all = fixed.into_iter().chain(named).chain(tags).map(String::as_str);
+    all.chain(record.uri.iter().map(Uri::short)).filter(|name| !name.is_empty())
+}
+
+fn texts(record: &NewRecord) -> Vec<&str> {
+    let mut texts = vec![record.text.as_str(), &record.title, &record.label];
+    texts.extend(record.source.iter().map(|source| source.path.as_str()));
+    for (name, value) in &record.metadata {
+        texts.push(name);
+        texts_in(value, &mut texts);
+    }
+    texts
 }
 
 fn texts_in<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {

@@ -20,7 +20,7 @@ use crate::records::codec::{Envelope, Operation};
 use crate::records::held::Reason;
 use crate::records::kinds;
 use crate::records::provenance::Trust;
-use crate::records::record::{Micros, NewRecord};
+use crate::records::record::{Micros, NewRecord, check_short};
 use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
 use crate::signing::commit::{CommitPlace, ToSign};
@@ -112,16 +112,26 @@ impl<'w> Transaction<'w> {
     /// `UriNotFound` when nothing is visible under it, nor put by this transaction; what the disk
     /// reports.
     pub fn forget(&mut self, uri: &Uri) -> Result<()> {
+        self.forget_by(uri, "")
+    }
+
+    /// As [`Transaction::forget`], with the agent that forgets.
+    ///
+    /// # Errors
+    /// The same; `InvalidRecord` for a name that is too long.
+    pub fn forget_by(&mut self, uri: &Uri, agent: &str) -> Result<()> {
         refuse_reserved(uri)?;
+        check_short("agent", agent)?;
         let here = self.pending.iter().rev().find(|pending| pending.is_about(uri));
         let exists = match here.map(|pending| &pending.what) {
-            Some(what) => !matches!(what, What::Bury(_)),
+            Some(what) => !matches!(what, What::Bury { .. }),
             None => !self.view()?.counting(uri)?.is_empty(),
         };
         if !exists {
             return Err(not_found(uri));
         }
-        self.pending.push(Pending::bury(Operation::Tombstone, uri.clone(), self.writer.envelope()));
+        let envelope = self.writer.envelope();
+        self.pending.push(Pending::bury_by(Operation::Tombstone, uri.clone(), agent, envelope));
         Ok(())
     }
 
@@ -407,7 +417,7 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
     let mut known: HashMap<Uri, bool> = HashMap::new();
     let mut changes = Vec::with_capacity(all.len());
     for pending in all {
-        let buries = matches!(pending.what, What::Bury(_));
+        let buries = matches!(pending.what, What::Bury { .. });
         let mut exists = false;
         let looked_up = pending.is_memory() && pending.envelope.branch == view.lineage().own();
         if let Name::Given(uri) = &mut pending.name {

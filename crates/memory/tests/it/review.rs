@@ -1,6 +1,6 @@
 //! Who brought what, how far it is believed, and what waits until somebody has read it.
 
-use kapsa_memory::access::{Classification, ClearanceProfile};
+use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::{
     Admission, Change, Error, Filter, FindRequest, NewRecord, Provenance, Record, ReviewRule,
@@ -183,6 +183,10 @@ fn every_text_of_a_record_is_looked_at() {
     let plain = || NewRecord::text("plain");
     let mut tagged = plain();
     tagged.tags.insert("note".into(), ORDER.into());
+    let mut keyed = plain();
+    keyed.metadata.insert(ORDER.into(), true.into());
+    let hyphened = ORDER.replace(' ', "-");
+    let access = Access { named: vec![hyphened.clone()], level: Classification::Restricted };
     let mut deep = plain();
     deep.metadata.insert("a".into(), serde_json::json!([{"b": [ORDER]}]));
     let all = [
@@ -190,14 +194,54 @@ fn every_text_of_a_record_is_looked_at() {
         NewRecord { label: ORDER.into(), ..plain() },
         NewRecord { entity: ORDER.into(), ..plain() },
         NewRecord { kind: ORDER.into(), ..plain() },
+        NewRecord { run: ORDER.into(), ..plain() },
+        NewRecord { uri: Some(uri(&format!("note/{hyphened}"))), ..plain() },
         tagged,
         deep,
+        keyed,
     ];
     for record in all {
         let put = put_as(&f, "ana", record.clone());
         assert_eq!(put.change, Change::Held, "{record:?}");
     }
+    // A principal writes in its own name; what is brought as a tool's output names anybody.
+    for record in [
+        NewRecord { agent: ORDER.into(), ..plain() },
+        NewRecord { domain: hyphened, ..plain() },
+        NewRecord { access: Some(access), ..plain() },
+    ] {
+        let put = brought_by(&f, Trust::Tool).put(record.clone()).expect("put");
+        assert_eq!(put.change, Change::Held, "{record:?}");
+    }
     assert_eq!(put_as(&f, "ana", plain()).change, Change::Added);
+}
+
+/// Branches are listed by name, and wait for no review.
+#[test]
+fn a_branch_that_is_called_like_an_order_is_the_owners_alone() {
+    let f = Fixture::new();
+    let name = ORDER.replace(' ', "-");
+    let refused = branch::create(&mut brought_by(&f, Trust::Model), &name, "main", None);
+    assert!(matches!(refused, Err(Error::InvalidOperation { .. })), "{refused:?}");
+    branch::create(&mut brought_by(&f, Trust::Model), "try/valkey", "main", None).expect("made");
+    branch::create(&mut f.writer(), &name, "main", None).expect("made");
+}
+
+#[test]
+fn what_waits_says_which_rule_holds_it() {
+    let f = Fixture::new();
+    let scope = ReviewScope {
+        trust: Some("model".into()),
+        kind: Some("plan".into()),
+        ..ReviewScope::default()
+    };
+    review::set_rule(&mut f.writer(), ReviewRule { scope, admission: Admission::Review })
+        .expect("stored");
+    let record = NewRecord { kind: "plan".into(), ..NewRecord::text("x") };
+    let put = brought_by(&f, Trust::Tool).put(record).expect("put");
+    let item = review::item(&f.reader(), &put.uri).expect("it waits");
+    let reasons: Vec<&str> = item.reasons.iter().map(|one| one.reason.as_str()).collect();
+    assert_eq!(reasons, ["a rule asks for a review of trust up to model, kind plan"]);
 }
 
 #[test]
