@@ -18,7 +18,7 @@ use super::types::{Episode, Fact, Insight};
 use super::workspace::WorkspaceMemory;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::record::Micros;
-use kapsa_memory::tokens::{estimate, first_bytes, one_line};
+use kapsa_memory::tokens::{estimate, first_bytes, flowed, one_line};
 use kapsa_memory::uri::Uri;
 use kapsa_memory::{LOGIT, RERANKED, Result, Trust};
 use kapsa_model::Reranker;
@@ -52,6 +52,9 @@ pub struct Scope {
     pub tags: Vec<String>,
     /// What has words of this text comes first, the more the earlier. It leaves nothing out.
     pub query: String,
+    /// Of the facts that were taken from sessions, only those about one of these repositories or
+    /// about nothing; all when none.
+    pub sessions_about: Option<Vec<String>>,
 }
 
 impl Scope {
@@ -263,7 +266,7 @@ impl AgentMemory {
         if let Some(workspace) = self.workspace() {
             let learned: Vec<String> = lines.iter().map(|line| line.content.clone()).collect();
             let is_own = |fact: &Fact| {
-                fact.source == self.agent_id() && learned.contains(&one_line(&fact.content))
+                fact.source == self.agent_id() && learned.contains(&flowed(&fact.content))
             };
             lines.extend(facts(
                 workspace,
@@ -479,7 +482,7 @@ fn insights_about(
     let draft = |(_, insight): (usize, Insight)| {
         Ok(LineDraft {
             section: Section::Insights,
-            content: one_line(&insight.content),
+            content: flowed(&insight.content),
             note: format!(" (confidence: {:.1})", insight.confidence),
             uri: records::agent_uri(records::INSIGHT, memory.agent_id(), &insight.id)?,
             domain: insight.domain,
@@ -560,6 +563,7 @@ fn facts_about(
         entity,
         domain: scope.domain(),
         tags: scope.tags.clone(),
+        sessions_about: scope.sessions_about.clone(),
         valid_at: Some(valid_at.unwrap_or_else(|| workspace.clock.now())),
         clearance: clearance.cloned(),
         limit: LIKELY_MAX,
@@ -574,7 +578,7 @@ fn facts_about(
     let draft = |(_, fact): (usize, Fact)| {
         Ok(LineDraft {
             section: Section::Facts,
-            content: one_line(&fact.content),
+            content: flowed(&fact.content),
             note: String::new(),
             uri: records::fact_uri(&fact.id)?,
             level: fact.classification,

@@ -96,9 +96,15 @@ impl<'a> Rule<'a, FactQuery> {
             && counts_at(fact, query.valid_at, query.superseded)
             && (!query.pending || !fact.pending_with.is_empty() || fact.pending.is_some())
             && (!query.contested || !fact.contested_with.is_empty())
+            && !is_elsewhere(fact, query.sessions_about.as_deref())
             && query.clearance.as_ref().is_none_or(|profile| profile.can_access(fact))
             && self.text.is_in(&fact.content)
     }
+}
+
+/// Whether a session about something else left a fact.
+fn is_elsewhere(fact: &Fact, here: Option<&[String]>) -> bool {
+    here.is_some_and(|here| kapsa_memory::is_elsewhere(&fact.entity, fact.trust, here))
 }
 
 impl<'a> Rule<'a, EpisodeQuery> {

@@ -43,6 +43,9 @@ pub struct FactQuery {
     pub contested: bool,
     /// Whether only facts about which somebody has to decide are wanted; default no.
     pub pending: bool,
+    /// Of what was taken from sessions, only what is about one of these repositories or about
+    /// nothing; everything when none.
+    pub sessions_about: Option<Vec<String>>,
     /// Only what this profile may know, decided before the limit: a reader of low clearance gets as
     /// many as any other.
     pub clearance: Option<ClearanceProfile>,
@@ -63,6 +66,7 @@ impl Default for FactQuery {
             superseded: false,
             contested: false,
             pending: false,
+            sessions_about: None,
             clearance: None,
             limit: FACTS_DEFAULT,
         }

@@ -63,7 +63,7 @@ pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record,
 pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grade, Grouping, Hit, LIMIT_NONE, MaintenanceReport,
     Means, Put, SalvageReport, SearchMode, SourceReport, Standing, Stats, TimelineRequest,
-    VerifyReport, Why,
+    VerifyReport, Why, is_elsewhere,
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::validity::{Holds, Span, Validity};
@@ -78,6 +78,7 @@ pub use search::query;
 pub use search::reader::Reader;
 pub use search::rerank::{LOGIT, Models, RERANKED};
 pub use search::sources::{same_text, sources_under};
+pub use search::standing::standing;
 pub use search::trusted::trusted;
 pub use signing::key::{KeyError, KeySource, PublicKey, SECRET_KEY_BYTES, SigningKey};
 pub use tables::lineage::BRANCH_DEPTH_MAX;

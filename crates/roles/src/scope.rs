@@ -126,7 +126,7 @@ impl MemoryScope {
         };
         tags.retain(|tag| !tag.is_empty());
         let query = text(&self.query);
-        (Scope { entity, domain, tags, query }, missing)
+        (Scope { entity, domain, tags, query, sessions_about: None }, missing)
     }
 }
 

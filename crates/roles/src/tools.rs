@@ -121,7 +121,7 @@ impl Tool for MemoryTool {
 fn search(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, ToolError> {
     let query = needed(arguments, "query")?;
     let (entity, domain) = (optional(arguments, "entity"), optional(arguments, "domain"));
-    let scope = Scope { entity, domain, query, tags: Vec::new() };
+    let scope = Scope { entity, domain, query, ..Scope::default() };
     let context = tool
         .memory
         .context(

@@ -61,7 +61,7 @@ pub use places::{AgentPlace, Surroundings, places};
 pub use propose::{Proposal, Proposed, Proposer, propose};
 pub use registry::{FileState, Registry, SessionState, TraceFile};
 pub use report::{FailedFile, Kept, KeptDecision, Report, Step};
-pub use repositories::repository_of;
+pub use repositories::{repositories_in, repository_of};
 pub use run::{EXPLORERS_MAX, RunOptions, RunReport, WORKSPACE_DEFAULT, run};
 pub use sync::{Extractor, SyncOptions, is_own, sync, unread};
 pub use view::{FolderView, Viewed};

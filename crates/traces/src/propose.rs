@@ -93,11 +93,10 @@ pub fn propose(
 
 /// Secrets go before long texts are cut, so that no part of one is kept.
 fn candidate(proposal: &Proposal, at: Micros) -> Candidate {
-    let cut = |text: &str, chars_max| first_chars(&redact(text).text, chars_max).to_string();
     Candidate {
         kind: proposal.kind,
-        title: cut(&proposal.title, TITLE_CHARS_MAX),
-        body: cut(&proposal.body, BODY_CHARS_MAX),
+        title: cut_title(&redact(&proposal.title).text),
+        body: first_chars(&redact(&proposal.body).text, BODY_CHARS_MAX).to_string(),
         confidence: proposal.confidence,
         said_by: Speaker::Assistant,
         evidence: Vec::new(),
@@ -105,4 +104,16 @@ fn candidate(proposal: &Proposal, at: Micros) -> Candidate {
         tags: Vec::new(),
         reversed: false,
     }
+}
+
+/// At most [`TITLE_CHARS_MAX`] characters of a title. What is cut, is cut between words and says
+/// so, that whoever reads on in the body knows where it goes on.
+fn cut_title(title: &str) -> String {
+    let short = first_chars(title, TITLE_CHARS_MAX);
+    if short.len() == title.len() {
+        return title.to_string();
+    }
+    let short = first_chars(short, TITLE_CHARS_MAX - 1);
+    let words = short.rfind(char::is_whitespace).map_or(short, |end| &short[..end]);
+    format!("{}…", words.trim_end())
 }

@@ -94,8 +94,9 @@ impl Memories {
         }
         match self.carry_out(offer, &known, &decision) {
             Ok(id) => Ok(done(decision, &id)),
-            Err(MemoryError::HeldForReview { .. }) => {
-                Ok(Outcome { is_held: true, ..done(decision, &offer.id) })
+            Err(MemoryError::HeldForReview { reasons, .. }) => {
+                let reason = format!("waits for review: {reasons}");
+                Ok(Outcome { is_held: true, ..done(Decision { reason, ..decision }, &offer.id) })
             }
             Err(error) => Err(error.into()),
         }

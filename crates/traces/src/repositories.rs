@@ -38,6 +38,18 @@ impl Repositories {
         named_by(session).unwrap_or_else(|| self.name_of_folder(&folder))
     }
 
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        let own = self.name_of_folder(folder);
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let is_below = |below: &str| {
+            below.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let below = self.folders.iter().filter(|(below, _)| is_below(below));
+        std::iter::once(own).chain(below.map(|(_, repository)| repository.clone())).collect()
+    }
+
     /// The repository of a folder, or of the nearest known one above it that is called like its
     /// repository.
     pub(crate) fn name_of_folder(&self, folder: &str) -> String {
@@ -69,6 +81,23 @@ pub fn repository_of(location: &StoreLocation, folder: &str) -> Result<String> {
     Ok(Repositories::of(sessions).name_of_folder(folder))
 }
 
+/// The repositories that whatever happens in some folders is about: those of the folders
+/// ([`repository_of`]), and those of sessions below them. Ascending; none of a folder without a
+/// name.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn repositories_in(location: &StoreLocation, folders: &[&str]) -> Result<Vec<String>> {
+    let registry = Registry::load(location)?;
+    let sessions = registry.files().flat_map(|file| &file.sessions);
+    let known = Repositories::of(sessions);
+    let mut names: Vec<String> =
+        folders.iter().flat_map(|folder| known.names_in(folder.trim_end_matches('/'))).collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
 /// The folder of a session and the repository that it names; both empty where it names none.
 pub(crate) fn named(session: &Session) -> (String, String) {
     let folder = folder_of(session);
@@ -92,5 +121,27 @@ pub(crate) fn named_by(session: &Session) -> Option<String> {
         [.., owner, name] => Some(format!("{owner}/{name}")),
         [name] => Some((*name).to_string()),
         [] => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_about_its_repository_and_those_below() {
+        let folders = [
+            ("/home/a/shop", "acme/shop"),
+            ("/home/a/work/web", "acme/web"),
+            ("/home/a/workshop", "acme/workshop"),
+        ];
+        let folders = folders.map(|(folder, name)| (folder.to_string(), name.to_string()));
+        let known = Repositories { folders: folders.into() };
+        let names = |folder: &str| known.names_in(folder);
+        assert_eq!(names("/home/a/shop"), ["acme/shop", "acme/shop"]);
+        assert_eq!(names("/home/a/shop/src"), ["acme/shop"]);
+        assert_eq!(names("/home/a/work"), ["work", "acme/web"]);
+        assert_eq!(names("/home/a/new"), ["new"]);
+        assert_eq!(names("/"), Vec::<String>::new());
     }
 }

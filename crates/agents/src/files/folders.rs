@@ -11,7 +11,7 @@ use crate::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use crate::types::{Episode, Fact, Insight};
 use kapsa_memory::Result;
 use kapsa_memory::tokens::first_chars;
-use kapsa_memory::tokens::one_line;
+use kapsa_memory::tokens::flowed;
 
 /// Entries of a folder that are listed by default.
 pub const ENTRIES_DEFAULT: usize = 50;
@@ -85,7 +85,7 @@ impl Entry {
     }
 
     fn file(name: impl Into<String>, confidence: Option<f64>, text: &str) -> Entry {
-        let preview = first_chars(&one_line(text), PREVIEW_CHARS_MAX).to_string();
+        let preview = first_chars(&flowed(text), PREVIEW_CHARS_MAX).to_string();
         Entry { name: name.into(), kind: EntryKind::File { confidence, preview } }
     }
 

@@ -136,6 +136,7 @@ fn of_fact(fact: &Fact) -> String {
         line("Valid from", &from),
         line("Valid to", &to),
         line("Contested with", &fact.contested_with.join(", ")),
+        line("Pending with", &fact.pending_with.join(", ")),
         line("Classification", fact.classification.name()),
     ];
     format!("{}\n\n{}", fact.content, lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))

@@ -28,6 +28,7 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
         domain: args.within.domain.unwrap_or_default(),
         tags: args.within.tags,
         query: args.query.unwrap_or_default(),
+        sessions_about: None,
     };
     let as_of = args.as_of.as_deref();
     let valid_at = as_of.map(|as_of| time_of(app, as_of)).transpose()?.flatten();

@@ -188,5 +188,6 @@ pub(crate) fn filter(flags: Filters) -> Filter {
         until: flags.until,
         recorded_since: flags.recorded_since,
         recorded_until: flags.recorded_until,
+        sessions_about: None,
     }
 }

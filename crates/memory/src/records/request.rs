@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::records::provenance::Trust;
 use crate::records::record::{Micros, Record};
 use crate::records::uri::Uri;
 
@@ -46,9 +47,26 @@ pub struct Filter {
     pub recorded_since: Option<Micros>,
     /// Committed to the capsule before.
     pub recorded_until: Option<Micros>,
+    /// Of what was taken from sessions, only what is about one of these entities (repositories) or
+    /// about nothing; everything when none.
+    pub sessions_about: Option<Vec<String>>,
+}
+
+/// Whether something of this trust about this entity was taken from a session about something else
+/// than these: it holds there.
+#[must_use]
+pub fn is_elsewhere(entity: &str, trust: Trust, here: &[String]) -> bool {
+    trust == Trust::Trace && !entity.is_empty() && here.iter().all(|name| name != entity)
 }
 
 impl Filter {
+    /// Whether a record is left out because a session about something else left it.
+    pub(crate) fn is_elsewhere(&self, record: &Record) -> bool {
+        let trust = record.provenance.trust;
+        let here = self.sessions_about.as_deref();
+        here.is_some_and(|here| is_elsewhere(&record.entity, trust, here))
+    }
+
     /// The fields of which a record must have one of these values, where there are any.
     pub(crate) fn fields(&self) -> [(&'static str, &[String]); 7] {
         [
@@ -291,6 +309,11 @@ pub enum Standing {
         /// The facts, by id, or the revisions of the same URI, by sequence.
         with: Vec<String>,
     },
+    /// Somebody has to decide what it is to others.
+    Pending {
+        /// Those facts, by id.
+        with: Vec<String>,
+    },
 }
 
 impl Standing {
@@ -303,6 +326,7 @@ impl Standing {
             Standing::Expired { .. } => "expired",
             Standing::Scheduled { .. } => "scheduled",
             Standing::Contested { .. } => "contested",
+            Standing::Pending { .. } => "pending",
         }
     }
 }

@@ -18,7 +18,9 @@ use super::standing::{is_wanted, standing};
 use super::strength::{Strength, strength};
 use crate::error::{Error, Result};
 use crate::records::record::Record;
-use crate::records::request::{FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why};
+use crate::records::request::{
+    FIND_K_MAX, Filter, FindRequest, Found, Grade, Hit, Means, SearchMode, Why,
+};
 use crate::records::turn::session;
 use crate::search::fusion::{Fused, Fusion, Meaning, Ranked, allows, diverse};
 use crate::search::groups::Groups;
@@ -140,7 +142,9 @@ impl<'a> Search<'a> {
     /// The answer to a question that names nothing but a time, or asks for everything that passes
     /// the filter; none where it asks for more, or there is nothing.
     fn listed(&self) -> Result<Option<Found>> {
-        let has_filter = self.request.filter != crate::records::request::Filter::default();
+        // What is narrowed without being asked for asks for nothing.
+        let asked = Filter { sessions_about: None, ..self.request.filter.clone() };
+        let has_filter = asked != Filter::default();
         let spans = if self.question.is_everything(has_filter) {
             vec![kapsa_index::Filter::default()]
         } else if self.question.read.time_only && self.request.mode != SearchMode::Meaning {

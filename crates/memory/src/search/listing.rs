@@ -39,6 +39,12 @@ impl<'a> Listing<'a> {
         more
     }
 
+    /// The sequences of those that are left, in their order.
+    #[must_use]
+    pub fn sequences(&self) -> &[u64] {
+        self.sequences.as_slice()
+    }
+
     /// The highest sequence of those that are left.
     #[must_use]
     pub fn last_sequence(&self) -> Option<u64> {

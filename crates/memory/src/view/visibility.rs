@@ -20,8 +20,13 @@ pub(crate) fn list(
     newest_first: bool,
 ) -> Result<Vec<u64>> {
     let mut visibility = Visibility::of(view);
-    let filter = filter.within(view)?;
-    let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
+    let asked = filter;
+    let filter = asked.within(view)?;
+    let mut accept = |candidate: Candidate<'_>| {
+        visibility.accepts(&candidate)
+            && (asked.sessions_about.is_none()
+                || visibility.fits(&candidate, &mut |record| !asked.is_elsewhere(record)))
+    };
     let searcher = view.store().searcher()?;
     let sequences = if newest_first {
         searcher.newest(&filter, limit, None, &mut accept)?
