@@ -9,7 +9,7 @@ use kapsa_memory::{Decision, Micros, Origin, Provenance, Record, Trust, Uri};
 
 use crate::error::Result;
 use crate::escape;
-use crate::moment::readable;
+use crate::moment::{now, readable};
 use crate::output::{Look, Output, Piece, shortened_to};
 use crate::wire::record::own_tags;
 
@@ -106,6 +106,11 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
     if own_tags(record).next().is_some() {
         fields.push(("tags", tags(record)));
     }
+    // Revisions that contest each other have a line of their own.
+    let worth = standing(&kapsa_memory::standing(record, Some(now())));
+    if let Some(worth) = worth.filter(|_| record.conflicts_with.is_empty()) {
+        fields.push(("standing", worth));
+    }
     if let Some(brought) = brought_by(&record.provenance) {
         fields.push(("by", brought));
     }
@@ -179,7 +184,9 @@ pub(crate) fn list_line(out: &mut Output, record: &Record, sequence_width: usize
     );
     let created = created_apart(record)
         .map(|created| format!("created {}  ", &created[..DAY_CHARS.min(created.len())]));
-    named_line(out, &before, record, &created.unwrap_or_default())
+    let worth = standing(&kapsa_memory::standing(record, Some(now())));
+    let worth = worth.map(|worth| format!("{worth}  ")).unwrap_or_default();
+    named_line(out, &before, record, &format!("{}{worth}", created.unwrap_or_default()))
 }
 
 /// Prints a line about a record: what stands before its URI, the URI, a remark and as much of its
@@ -345,7 +352,7 @@ fn day_of(record: &Record) -> String {
     }
 }
 
-/// What a hit is worth now, where that is not what one expects.
+/// What a record is worth now, where that is not what one expects.
 fn standing(standing: &Standing) -> Option<String> {
     let day = |at: Micros| readable(at).chars().take(DAY_CHARS).collect::<String>();
     match standing {
@@ -354,6 +361,7 @@ fn standing(standing: &Standing) -> Option<String> {
         Standing::Expired { at } => Some(format!("valid until {}", day(*at))),
         Standing::Scheduled { from } => Some(format!("valid from {}", day(*from))),
         Standing::Contested { with } => Some(format!("contested with {}", with.join(", "))),
+        Standing::Pending { with } => Some(format!("pending with {}", with.join(", "))),
     }
 }
 

@@ -383,7 +383,7 @@ struct HitOut<'a> {
     /// True if it probably does not answer.
     weak: bool,
     /// What it is worth now.
-    #[schemars(extend("enum" = ["current", "superseded", "expired", "scheduled", "contested"]))]
+    #[schemars(extend("enum" = ["current", "superseded", "expired", "scheduled", "contested", "pending"]))]
     standing: &'static str,
     /// Id of the fact that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -397,6 +397,9 @@ struct HitOut<'a> {
     /// What contests it: facts by id, revisions of the same URI by sequence, such as `#12`.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     contested_by: &'a [String],
+    /// Facts, by id, that somebody has to compare it with.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pending_with: &'a [String],
     /// URIs of other records that hold the same text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     same_text: Vec<&'a str>,
@@ -465,13 +468,14 @@ impl<'a> HitOut<'a> {
             if full { RecordOut::whole(&hit.record) } else { RecordOut::without_text(&hit.record) };
         let marks = hit.marks.iter().map(|mark| [mark.start, mark.end]).collect();
         let (mut superseded_by, mut expired_at, mut scheduled_at) = (None, None, None);
-        let mut contested_by: &[String] = &[];
+        let (mut contested_by, mut pending_with): (&[String], &[String]) = (&[], &[]);
         match &hit.standing {
             Standing::Current => {}
             Standing::Superseded { by } => superseded_by = Some(by.as_str()),
             Standing::Expired { at } => expired_at = Some(Time(*at)),
             Standing::Scheduled { from } => scheduled_at = Some(Time(*from)),
             Standing::Contested { with } => contested_by = with,
+            Standing::Pending { with } => pending_with = with,
         }
         HitOut {
             rank,
@@ -483,6 +487,7 @@ impl<'a> HitOut<'a> {
             expired_at,
             scheduled_at,
             contested_by,
+            pending_with,
             same_text: hit.same_text.iter().map(Uri::as_str).collect(),
             snippet: &hit.snippet,
             marks,

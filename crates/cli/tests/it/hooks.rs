@@ -459,6 +459,13 @@ fn a_prompt_brings_up_what_surely_answers_it_and_nothing_else() {
     assert!(train.contains("Tuesdays") && train.len() < 1000, "{train}");
     let few = asked(json!({"prompt": "On which port does staging listen?"}), &["--budget", "10"]);
     assert_eq!(few, "", "nothing is cut");
+    let waits = json!({
+        "uri": "fact/f2", "kind": "fact", "text": "Payroll\nIt runs on Fridays.",
+        "metadata": { "pending_with": ["f9"] },
+    });
+    sandbox.run_with(&["put", "-"], waits.to_string().as_bytes()).success("put");
+    let told = asked(json!({"prompt": "when does payroll run"}), &[]);
+    assert!(told.contains("- Payroll. It runs on Fridays. (pending) [fact/f2] ("), "{told}");
     let sure = ["--min-score", "1"];
     assert_eq!(asked(json!({"prompt": "On which port does staging listen?"}), &sure), "");
 }

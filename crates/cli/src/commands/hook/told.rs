@@ -7,8 +7,8 @@
 use kapsa_agents::{ContextLine, ContextOptions, Scope};
 use kapsa_memory::query::plain_query;
 use kapsa_memory::request::{FindRequest, Hit};
-use kapsa_memory::tokens::{estimate, first_chars, one_line};
-use kapsa_memory::{Models, Trust};
+use kapsa_memory::tokens::{estimate, first_chars, flowed, one_line};
+use kapsa_memory::{Models, Standing, Trust};
 
 use super::deadline::Deadline;
 use super::event::Event;
@@ -101,7 +101,8 @@ fn repository(app: &App, event: &Event) -> Result<Option<String>> {
 
 /// Whether something was taken from a session in another repository: it holds there.
 fn is_elsewhere(entity: &str, trust: Option<Trust>, repository: &str) -> bool {
-    trust == Some(Trust::Trace) && !entity.is_empty() && entity != repository
+    let here = [repository.to_string()];
+    trust.is_some_and(|trust| kapsa_memory::is_elsewhere(entity, trust, &here))
 }
 
 /// `- Staging listens on port 5433 [fact/f1] (source: claude/aa11, trust: trace)`.
@@ -166,13 +167,17 @@ pub(super) fn user_prompt_submit(
 fn line_of_hit(hit: &Hit) -> String {
     let record = &hit.record;
     let is_short = record.text.chars().nth(HIT_CHARS_MAX).is_none();
-    let said = one_line(if is_short { &record.text } else { &hit.snippet });
+    let said = if is_short { flowed(&record.text) } else { one_line(&hit.snippet) };
+    let mark = match &hit.standing {
+        Standing::Current => String::new(),
+        other => format!(" ({})", other.name()),
+    };
     let stated = record.metadata.get("source").and_then(serde_json::Value::as_str);
     let document = record.source.as_ref().map(|source| source.path.as_str());
     let agent = Some(record.agent.as_str()).filter(|agent| !agent.is_empty());
     let source = stated.or(document).or(agent).map(one_line);
     let trust = Some(format!("trust: {}", record.provenance.trust.name()));
-    with_origin(&format!("- {said} [{}]", record.uri.short()), source, trust)
+    with_origin(&format!("- {said}{mark} [{}]", record.uri.short()), source, trust)
 }
 
 /// The lines between those that say what they are, as many as there is room for; none where there
