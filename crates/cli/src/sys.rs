@@ -168,3 +168,10 @@ pub(crate) fn spawn_detached(command: &mut Command) -> io::Result<Child> {
     unsafe { command.pre_exec(leave) };
     command.spawn()
 }
+
+/// Whether there is no process of this number.
+pub(crate) fn is_gone(process: i32) -> bool {
+    // SAFETY: signal 0 sends nothing; it only asks whether the process is there.
+    let failed = unsafe { libc::kill(process, 0) } == -1;
+    failed && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+}

@@ -8,8 +8,8 @@ use kapsa_memory::{Branch, Record, history};
 use crate::fit;
 use crate::host::Problem;
 use crate::memory::{Memory, Place, Progress, Session};
-use crate::shown;
 use crate::wire::{BranchAction, BranchIn, BranchLine, BranchOut, ChangeOut};
+use crate::{searching, shown};
 
 /// Why principals are refused, as access errors word it.
 const BRANCHES: &str = "work with branches";
@@ -92,6 +92,7 @@ fn diff(
     let other = other(memory, place, name, from)?;
     let reader = memory.owner_reader(place, BRANCHES)?;
     let on = |branch: &str| reader.on(branch, None).map_err(|error| memory.problem(error));
+    let begin = |record: &Record| searching::beginning(memory, record);
     let differences = history::differences(&on(&other)?, &on(name)?);
     let mut changes: Vec<ChangeOut> = differences
         .map_err(|error| memory.problem(error))?
@@ -122,6 +123,7 @@ fn preview(
     let reader = memory.owner_reader(place, BRANCHES)?;
     let request = MergeRequest { from: name.to_string(), to, ..MergeRequest::default() };
     let plan = merge::plan(&reader, &request).map_err(|error| memory.problem(error))?;
+    let begin = |record: &Record| searching::beginning(memory, record);
     let conflicts = plan.conflicts().count() as u64;
     let mut changes: Vec<ChangeOut> = plan
         .items
@@ -145,10 +147,6 @@ fn preview(
 
 fn answer() -> BranchOut {
     BranchOut { notice: shown::NOTICE, ..BranchOut::default() }
-}
-
-fn begin(record: &Record) -> String {
-    shown::beginning(&record.text)
 }
 
 fn line(branch: &Branch) -> BranchLine {

@@ -8,8 +8,8 @@ use crate::fit;
 use crate::host::Problem;
 use crate::memory::{Memory, Session};
 use crate::searching::within;
-use crate::shown;
 use crate::wire::{ContextIn, ContextLineOut, ContextOut};
+use crate::{searching, shown};
 
 /// Tokens that a context may be asked for.
 const BUDGET_MIN: usize = 100;
@@ -26,8 +26,15 @@ pub(crate) fn context(
     // A capsule that is not there is not an empty one.
     memory.reader(&place, None)?;
     let location = memory.location(&place)?;
+    let entity = args.entity.unwrap_or_default();
+    let here = if args.all_projects || !entity.is_empty() {
+        None
+    } else {
+        memory.here(session, &place)?
+    };
     let scope = Scope {
-        entity: args.entity.unwrap_or_default(),
+        entity,
+        sessions_about: here.clone(),
         domain: args.domain.unwrap_or_default(),
         tags: Vec::new(),
         query: args.query.unwrap_or_default(),
@@ -43,10 +50,11 @@ pub(crate) fn context(
         }
         None => WorkspaceMemory::in_capsule(location, clock).context(None, &scope, &options),
     };
-    Ok(answer(context.map_err(|error| memory.problem(error))?))
+    let context = context.map_err(|error| memory.problem(error))?;
+    Ok(answer(&context, here.as_deref()))
 }
 
-fn answer(context: Context) -> ContextOut {
+fn answer(context: &Context, here: Option<&[String]>) -> ContextOut {
     let mut lines: Vec<ContextLineOut> = context
         .lines
         .iter()
@@ -61,5 +69,6 @@ fn answer(context: Context) -> ContextOut {
         })
         .collect();
     let left_out = fit::keep(&mut lines) + context.left_out;
-    ContextOut { notice: shown::NOTICE, lines, left_out: left_out as u64 }
+    let narrowed_to = searching::shown_names(here);
+    ContextOut { notice: shown::NOTICE, lines, left_out: left_out as u64, narrowed_to }
 }

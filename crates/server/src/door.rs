@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use kapsa_memory::tokens::{first_chars, one_line};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
@@ -36,6 +37,9 @@ const OFFER_FRESH_MS: u64 = 3_600_000;
 /// How often it is looked whether somebody has changed the capsule.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// Longest name of a client that is kept, in characters: whatever it writes bears it.
+const CLIENT_CHARS_MAX: usize = 128;
+
 const INSTRUCTIONS: &str = "Kapsa is the memory of this workspace: it keeps what sessions and agents decided, learned and did. \
      At the beginning of a task call memory_context with what you are about to do. Before you assume something about \
      the project or ask the user about it, call memory_search. When the user states a decision, a preference, a \
@@ -47,7 +51,21 @@ const INSTRUCTIONS: &str = "Kapsa is the memory of this workspace: it keeps what
 enum Roots {
     #[default]
     Unasked,
-    Known(Option<PathBuf>),
+    Known(Workspace),
+}
+
+/// The folders of a workspace.
+#[derive(Clone, Debug, Default)]
+struct Workspace {
+    /// The one that says which capsule is meant.
+    folder: Option<PathBuf>,
+    all: Vec<PathBuf>,
+}
+
+impl Workspace {
+    fn session(self) -> Session {
+        Session { folder: self.folder, roots: self.all, ..Session::default() }
+    }
 }
 
 /// A door.
@@ -86,29 +104,30 @@ impl Door {
         if !self.follows_roots {
             return Session::default();
         }
-        if let Roots::Known(folder) = self.roots() {
-            return Session { folder, ..Session::default() };
+        if let Roots::Known(workspace) = self.roots() {
+            return workspace.session();
         }
-        let folder = self.asked_roots(peer).await;
-        self.set_roots(Roots::Known(folder.clone()));
-        Session { folder, ..Session::default() }
+        let workspace = self.asked_roots(peer).await.unwrap_or_default();
+        self.set_roots(Roots::Known(workspace.clone()));
+        workspace.session()
     }
 
     #[expect(
         deprecated,
         reason = "the protocol's newest version drops roots; its clients have none"
     )]
-    async fn asked_roots(&self, peer: &Peer<RoleServer>) -> Option<PathBuf> {
+    async fn asked_roots(&self, peer: &Peer<RoleServer>) -> Option<Workspace> {
         let has_roots = peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
         if !has_roots {
             return None;
         }
         // May be dropped: a client that does not answer is taken for one without a workspace.
         let answer = tokio::time::timeout(ROOTS_WAIT, peer.list_roots()).await.ok()?.ok()?;
-        let folders: Vec<PathBuf> =
+        let all: Vec<PathBuf> =
             answer.roots.iter().filter_map(|root| folder_of(&root.uri)).collect();
         let with_capsule = |folder: &&PathBuf| self.memory.host().capsule(Some(folder)).is_ok();
-        folders.iter().find(with_capsule).or(folders.first()).cloned()
+        let folder = all.iter().find(with_capsule).or(all.first()).cloned();
+        Some(Workspace { folder, all })
     }
 
     /// Does work of the memory on a thread where it may wait.
@@ -117,7 +136,8 @@ impl Door {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Memory, &Session, &dyn Progress) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let client = context.client_info().map(|client| client.name).unwrap_or_default();
+        let client = context.client_info().map(|client| client_named(&client.name));
+        let client = client.unwrap_or_default();
         let session = Session { client, ..self.session(&context.peer).await };
         let memory = Arc::clone(&self.memory);
         let (steps, mut said) = mpsc::unbounded_channel();
@@ -165,6 +185,11 @@ impl Progress for Caller {
     }
 }
 
+/// What a client calls itself, as it is kept: on one line, and short.
+fn client_named(name: &str) -> String {
+    first_chars(&one_line(name), CLIENT_CHARS_MAX).trim_end().to_string()
+}
+
 /// The folder that an address of a file names.
 fn folder_of(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
@@ -195,16 +220,19 @@ fn folder_of(uri: &str) -> Option<PathBuf> {
 fn mendable(problem: &Problem) -> CallToolResult {
     let mut error = json!({ "code": problem.code, "message": shown::message(&problem.message) });
     if let Some(hint) = &problem.hint {
-        error["hint"] = json!(hint);
+        error["hint"] = json!(shown::hint(hint));
     }
     CallToolResult::error(vec![ContentBlock::text(json!({ "error": error }).to_string())])
 }
 
 fn invalid(problem: &Problem) -> ErrorData {
-    ErrorData::invalid_params(
-        shown::message(&problem.to_string()),
-        Some(json!({ "code": problem.code })),
-    )
+    ErrorData::invalid_params(in_words(problem), Some(json!({ "code": problem.code })))
+}
+
+/// What is wrong and what to do about it, in one text.
+fn in_words(problem: &Problem) -> String {
+    let hint = problem.hint.as_deref().map(shown::hint);
+    shown::message(&Problem { hint, ..problem.clone() }.to_string())
 }
 
 impl ServerHandler for Door {
@@ -313,7 +341,7 @@ impl ServerHandler for Door {
                 .into()),
             Some(Err(problem)) if problem.code.ends_with("not_found") => {
                 let data = json!({ "uri": uri, "code": problem.code });
-                Err(ErrorData::resource_not_found(problem.to_string(), Some(data)))
+                Err(ErrorData::resource_not_found(in_words(&problem), Some(data)))
             }
             Some(Err(problem)) => Err(invalid(&problem)),
             None => {
@@ -412,15 +440,14 @@ impl ServerHandler for Door {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (door, peer) = (self.clone(), context.peer);
         tokio::spawn(async move {
-            let mut known = door.stamp(&peer).await;
+            let mut known = Seen::default();
+            door.has_changed(&peer, &mut known).await;
             while !peer.is_transport_closed() {
                 tokio::time::sleep(LOOK_EVERY).await;
-                let now = door.stamp(&peer).await;
-                if now != known {
-                    known = now;
-                    if peer.notify_resource_list_changed().await.is_err() {
-                        return;
-                    }
+                if door.has_changed(&peer, &mut known).await
+                    && peer.notify_resource_list_changed().await.is_err()
+                {
+                    return;
                 }
             }
         });
@@ -439,18 +466,17 @@ impl ServerHandler for Door {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let peer = context.request_context().peer.clone();
-        let mut known = self.stamp(&peer).await;
+        let mut known = Seen::default();
+        self.has_changed(&peer, &mut known).await;
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
-            let now = self.stamp(&peer).await;
-            if now != known {
-                known = now;
-                if context.sink().notify_resource_list_changed().await.is_err() {
-                    return Ok(());
-                }
+            if self.has_changed(&peer, &mut known).await
+                && context.sink().notify_resource_list_changed().await.is_err()
+            {
+                return Ok(());
             }
         }
     }
@@ -473,13 +499,57 @@ fn misread(method: &str, params: Value) -> Option<serde_json::Error> {
     }
 }
 
+/// What was there when it was looked last.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Size and time of the capsule's file; none while there is none.
+    file: Option<(u64, Option<SystemTime>)>,
+    /// What a principal is shown of it: sequences of the first page of resources.
+    listed: Vec<u64>,
+}
+
 impl Door {
-    /// What tells whether somebody has changed the capsule; none while there is none.
-    async fn stamp(&self, peer: &Peer<RoleServer>) -> Option<(u64, Option<SystemTime>)> {
+    /// Whether what the client may read has changed. To a principal only the first page of its
+    /// resources counts: that others have written what it may not read, it does not hear.
+    async fn has_changed(&self, peer: &Peer<RoleServer>, known: &mut Seen) -> bool {
         let session = self.session(peer).await;
-        let path = self.memory.host().capsule(session.folder.as_deref()).ok()?;
-        let found = std::fs::metadata(path).ok()?;
-        Some((found.len(), found.modified().ok()))
+        let memory = Arc::clone(&self.memory);
+        let looked = tokio::task::spawn_blocking({
+            let before = known.file;
+            move || look(&memory, &session, before)
+        });
+        // May be dropped: whoever could not look looks again in a second.
+        let Ok((file, listed)) = looked.await else { return false };
+        let is_same = match &listed {
+            None => file == known.file,
+            Some(listed) => *listed == known.listed,
+        };
+        known.file = file;
+        known.listed = listed.unwrap_or_else(|| std::mem::take(&mut known.listed));
+        !is_same
+    }
+}
+
+/// The capsule's file as it is now, and for a principal what it is shown, where the file is not as
+/// it was before.
+fn look(
+    memory: &Memory,
+    session: &Session,
+    before: Option<(u64, Option<SystemTime>)>,
+) -> (Option<(u64, Option<SystemTime>)>, Option<Vec<u64>>) {
+    // May be dropped: where there is no capsule nothing changes.
+    let found = memory.host().capsule(session.folder.as_deref()).ok().and_then(|path| {
+        // May be dropped: the same.
+        std::fs::metadata(path).ok()
+    });
+    let file = found.map(|found| (found.len(), found.modified().ok()));
+    if file == before || memory.host().principal().is_none() {
+        return (file, None);
+    }
+    // What cannot be listed now is looked at again.
+    match resources::newest(memory, session) {
+        Ok(listed) => (file, Some(listed)),
+        Err(_) => (before, None),
     }
 }
 
@@ -496,5 +566,11 @@ mod tests {
         for none in ["file://host/x", "http://x/", "/x", "file:///a%00b", "file:///%ff"] {
             assert_eq!(of(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_client_is_called_by_a_short_name_on_one_line() {
+        assert_eq!(client_named(" the\nclient \u{202e}"), "the client");
+        assert_eq!(client_named(&"é".repeat(9000)).chars().count(), CLIENT_CHARS_MAX);
     }
 }

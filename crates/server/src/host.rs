@@ -53,6 +53,11 @@ pub trait Host: Send + Sync {
     /// When there is none.
     fn capsule(&self, folder: Option<&Path>) -> Result<PathBuf, Problem>;
 
+    /// The folders whose repositories are meant in a folder of the client's: that folder, and the
+    /// root of the repository that it lies in. Without a folder the one in which the program was
+    /// started, if that lies in a repository and the client started the program; else none.
+    fn projects(&self, folder: Option<&Path>) -> Vec<PathBuf>;
+
     /// Who acts; none for the owner.
     fn principal(&self) -> Option<&str>;
 

@@ -211,6 +211,9 @@ async fn answered<H: ServerHandler + Send + Sync + 'static>(
         refused.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         return refused;
     }
+    if request.headers().get_all(header::HOST).iter().count() > 1 {
+        return plain(StatusCode::BAD_REQUEST, "a request names one host\n");
+    }
     if request.uri().path() != PATH {
         return plain(StatusCode::NOT_FOUND, "the memory answers at /mcp\n");
     }

@@ -17,6 +17,7 @@
     clippy::print_stderr
 )]
 
+mod arguments;
 mod branches;
 mod completions;
 mod context;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use kapsa_agents::StoreLocation;
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{
-    AnyReader, AnyWriter, AsOf, CapsuleError, Coverage, Error, Reader, UnlockedWriter,
-    WriteOptions, Writer,
+    AnyReader, AnyWriter, AsOf, CapsuleError, Coverage, Error, Reader, UnlockedWriter, Uri,
+    WriteOptions, Writer, review,
 };
 use kapsa_model::{Embedder, Model};
 
@@ -55,6 +55,8 @@ impl Progress for () {
 pub struct Session {
     /// The folder of their workspace, where they named one.
     pub folder: Option<PathBuf>,
+    /// All folders of their workspace.
+    pub roots: Vec<PathBuf>,
     /// What their program calls itself; may be empty.
     pub client: String,
 }
@@ -65,6 +67,8 @@ pub struct Memory {
     /// Capsules as they were read last: whoever asks next checks only what is new.
     readers: Mutex<HashMap<PathBuf, Reader>>,
     embedders: Mutex<Vec<(Model, Arc<dyn Embedder>)>>,
+    /// The repositories of workspaces, by capsule and folders, with the capsule's size then.
+    here: Mutex<HashMap<(PathBuf, Vec<PathBuf>), (u64, Vec<String>)>>,
     /// Held by whoever writes.
     turn: Mutex<()>,
 }
@@ -100,6 +104,7 @@ impl Memory {
             host,
             readers: Mutex::default(),
             embedders: Mutex::default(),
+            here: Mutex::default(),
             turn: Mutex::default(),
         }
     }
@@ -172,6 +177,63 @@ impl Memory {
                 AnyReader::Principal(is_placed.unwrap_or(guarded))
             }
         })
+    }
+
+    /// The repositories of the caller's workspace: what sessions in others left holds there. None
+    /// where that is not known: no folder is named, or a principal acts, for whom what was read of
+    /// sessions is not there.
+    pub(crate) fn here(
+        &self,
+        session: &Session,
+        place: &Place,
+    ) -> Result<Option<Vec<String>>, Problem> {
+        if self.host.principal().is_some() {
+            return Ok(None);
+        }
+        let folders: Vec<PathBuf> = match session.roots.as_slice() {
+            [] => self.host.projects(None),
+            roots => roots.iter().flat_map(|root| self.host.projects(Some(root))).collect(),
+        };
+        if folders.is_empty() {
+            return Ok(None);
+        }
+        // What sessions named is read anew when something was written.
+        // May be dropped: what has no size is read each time.
+        let size = std::fs::metadata(&place.path).map(|found| found.len()).unwrap_or_default();
+        let key = (place.path.clone(), folders);
+        let known = lock(&self.here).get(&key).filter(|(then, _)| *then == size).cloned();
+        let names = match known {
+            Some((_, names)) => names,
+            None => {
+                let named: Vec<&str> = key.1.iter().filter_map(|folder| folder.to_str()).collect();
+                let location = self.location(&Place { path: place.path.clone(), branch: None })?;
+                let names = kapsa_traces::repositories_in(&location, &named);
+                let names = names.map_err(|error| self.of_traces(error))?;
+                lock(&self.here).insert(key, (size, names.clone()));
+                names
+            }
+        };
+        Ok(Some(names).filter(|names| !names.is_empty()))
+    }
+
+    /// What an error of traces means to who asked.
+    pub(crate) fn of_traces(&self, error: kapsa_traces::Error) -> Problem {
+        match error {
+            kapsa_traces::Error::Memory(error) => self.problem(error),
+            other => Problem::new("traces", other.to_string()),
+        }
+    }
+
+    /// Why something waits for review, in words.
+    pub(crate) fn why_held(&self, place: &Place, item: &Uri) -> Result<String, Problem> {
+        let reader = self.whole(&place.path)?;
+        let item = reader
+            .on(place.branch(), None)
+            .and_then(|reader| review::item(&reader, item))
+            .map_err(|error| self.problem(error))?;
+        let reasons: Vec<String> =
+            item.reasons.into_iter().map(|one| format!("{}: {}", one.flag, one.reason)).collect();
+        Ok(reasons.join("; "))
     }
 
     /// The owner's reader, for what only the owner may ask.

@@ -13,8 +13,8 @@ const CANDIDATES_MAX: usize = 50;
 /// How sure a candidate is that says nothing of it.
 const CONFIDENCE_DEFAULT: f64 = 0.7;
 /// Who decides what the memory does not.
-const PENDING: &str = "a person decides what is pending: kapsa fact list --pending, then kapsa fact resolve ID; \
-     kapsa review list has what waits for review";
+const PENDING: &str = "ask the user to decide what is pending: `kapsa fact list --pending` shows it, \
+     `kapsa fact resolve ID` decides; `kapsa review list` has what waits for review";
 /// What a session is called that names itself not.
 const SESSION_UNNAMED: &str = "mcp";
 
@@ -61,7 +61,7 @@ pub(crate) fn propose(
             std::slice::from_ref(proposal),
             &proposer,
         );
-        let one = one.map_err(|error| traces_problem(memory, error))?;
+        let one = one.map_err(|error| memory.of_traces(error))?;
         decided.extend(one.into_iter().map(|one| {
             ProposedOut {
                 title: shown::line(&one.title),
@@ -88,13 +88,6 @@ pub(crate) fn propose(
         notes.push(PENDING.to_string());
     }
     Ok(ProposeOut { decided, left_out, notes })
-}
-
-fn traces_problem(memory: &Memory, error: kapsa_traces::Error) -> Problem {
-    match error {
-        kapsa_traces::Error::Memory(error) => memory.problem(error),
-        other => Problem::new("traces", other.to_string()),
-    }
 }
 
 fn proposal(at: usize, one: &CandidateIn) -> Result<Proposal, Problem> {

@@ -38,7 +38,7 @@ pub(crate) fn read(memory: &Memory, session: &Session, args: &ReadIn) -> Result<
     }
     Ok(ReadOut {
         notice: shown::NOTICE,
-        head: searching::head(memory, &record),
+        head: searching::head(memory, &record, searching::moment(memory, as_of.as_ref())),
         text: shown::body(text),
         next_offset: (end < record.text.len()).then_some(end as u64),
         text_bytes: record.text.len() as u64,

@@ -70,7 +70,7 @@ pub(crate) fn resources(
         }
         let uri = shown::line(record.uri.short());
         let mut resource = Resource::new(format!("{RECORDS}{uri}"), uri)
-            .with_description(shown::line(&shown::beginning(&record.text)))
+            .with_description(shown::line(&searching::beginning(memory, &record)))
             .with_mime_type(JSON);
         if !record.title.is_empty() {
             resource = resource.with_title(shown::field(&record.title));
@@ -78,6 +78,15 @@ pub(crate) fn resources(
         resources.push(resource);
     }
     Ok((resources, next))
+}
+
+/// Sequences of the first page of resources.
+pub(crate) fn newest(memory: &Memory, session: &Session) -> Result<Vec<u64>, Problem> {
+    let place = memory.place(session, None)?;
+    let reader = memory.reader(&place, None)?;
+    let request = TimelineRequest { limit: PAGE, reverse: true, ..TimelineRequest::default() };
+    let listing = reader.list(&request).map_err(|error| memory.problem(error))?;
+    Ok(listing.sequences().to_vec())
 }
 
 /// What is at an address; none where no address is like it.
@@ -165,7 +174,7 @@ fn run(memory: &Memory, session: &Session, run: &str) -> Result<String, Problem>
         let record = record.map_err(|error| memory.problem(error))?;
         records.push(ListedOut {
             beginning: shown::beginning(&record.text),
-            head: searching::head(memory, &record),
+            head: searching::head(memory, &record, memory.host().now()),
         });
     }
     if records.is_empty() {

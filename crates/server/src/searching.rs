@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kapsa_memory::kinds::PENDING;
+use kapsa_memory::kinds::{FACT, PENDING};
 use kapsa_memory::request::{Filter, FindRequest, Found, Grade, Hit, SearchMode, TimelineRequest};
-use kapsa_memory::{AnyReader, AsOf, Error, Models, Record};
+use kapsa_memory::{AnyReader, AsOf, Error, Micros, Models, Record, Standing};
 
 use crate::cursor::Cursor;
 use crate::fit;
@@ -12,7 +12,8 @@ use crate::host::Problem;
 use crate::memory::{Memory, Session};
 use crate::shown;
 use crate::wire::{
-    FromOut, HitOut, ListedOut, RecordHead, SearchIn, SearchOut, TimelineIn, TimelineOut, WithinIn,
+    FromOut, HitOut, ListedOut, RecordHead, SearchIn, SearchOut, StandingOut, TimelineIn,
+    TimelineOut, WithinIn,
 };
 
 /// Hits of a search that names no limit.
@@ -27,6 +28,8 @@ const LISTED_MAX: usize = 100;
 const TAGS_SHOWN_MAX: usize = 24;
 /// Most records with the same text that are named.
 const SAME_SHOWN_MAX: usize = 8;
+/// Most records that speak against another that are named.
+const OTHERS_SHOWN_MAX: usize = 8;
 /// Begins the names of tags that the memory keeps for itself.
 const INTERNAL_TAGS: &str = "kapsa.";
 
@@ -59,13 +62,10 @@ pub(crate) fn search(
     }
     let cursor = Cursor::parse(args.cursor.as_deref())?;
     let Viewed { reader, as_of, since } = viewed(memory, session, &args.within, cursor)?;
-    let now = memory.host().now();
-    let then = match as_of {
-        Some(AsOf::Time(time) | AsOf::Named { or: Some(time), .. }) => time.min(now),
-        _ => now,
-    };
+    let then = moment(memory, as_of.as_ref());
+    let filter = filter(memory, session, &args.within)?;
     let request = FindRequest {
-        filter: filter(memory, &args.within)?,
+        filter,
         k: cursor.offset + limit + 1,
         time: Some(memory.host().clock(&args.query)?),
         or_plain: true,
@@ -82,7 +82,7 @@ pub(crate) fn search(
     let mut hits: Vec<Option<HitOut>> = Vec::new();
     for found in page {
         let stays = still_there(memory, since.as_ref(), &found.record)?;
-        hits.push(stays.then(|| hit(memory, found)));
+        hits.push(stays.then(|| hit(memory, found, then)));
     }
     let left_out = fit::keep(&mut hits);
     let next_cursor = (is_more || left_out > 0).then(|| cursor.after(hits.len(), reader.moment()));
@@ -93,6 +93,7 @@ pub(crate) fn search(
         hits,
         left_out: left_out as u64,
         next_cursor,
+        narrowed_to: narrowed(&request.filter),
         notes,
     })
 }
@@ -134,9 +135,10 @@ pub(crate) fn timeline(
 ) -> Result<TimelineOut, Problem> {
     let limit = within("limit", args.limit, LISTED_DEFAULT, 1..=LISTED_MAX)?;
     let cursor = Cursor::parse(args.cursor.as_deref())?;
-    let Viewed { reader, since, .. } = viewed(memory, session, &args.within, cursor)?;
+    let Viewed { reader, as_of, since } = viewed(memory, session, &args.within, cursor)?;
+    let then = moment(memory, as_of.as_ref());
     let request = TimelineRequest {
-        filter: filter(memory, &args.within)?,
+        filter: filter(memory, session, &args.within)?,
         limit: cursor.offset + limit + 1,
         reverse: !args.oldest_first,
     };
@@ -148,14 +150,15 @@ pub(crate) fn timeline(
         let stays = still_there(memory, since.as_ref(), &record)?;
         records.push(stays.then(|| ListedOut {
             beginning: shown::beginning(&record.text),
-            head: head(memory, &record),
+            head: head(memory, &record, then),
         }));
     }
-    let left_out = fit::keep(&mut records);
+    let left_out = fit::keep(&mut records) as u64;
     let next_cursor =
         (is_more || left_out > 0).then(|| cursor.after(records.len(), reader.moment()));
     let records = records.into_iter().flatten().collect();
-    Ok(TimelineOut { notice: shown::NOTICE, records, left_out: left_out as u64, next_cursor })
+    let narrowed_to = narrowed(&request.filter);
+    Ok(TimelineOut { notice: shown::NOTICE, records, left_out, next_cursor, narrowed_to })
 }
 
 /// What a list is of.
@@ -196,7 +199,28 @@ pub(crate) fn still_there(
     }
 }
 
-fn filter(memory: &Memory, within: &WithinIn) -> Result<Filter, Problem> {
+/// The moment at which what is asked for must hold: that of the view, or now.
+pub(crate) fn moment(memory: &Memory, as_of: Option<&AsOf>) -> Micros {
+    let now = memory.host().now();
+    match as_of {
+        Some(AsOf::Time(time) | AsOf::Named { or: Some(time), .. }) => (*time).min(now),
+        _ => now,
+    }
+}
+
+/// The repositories that an answer was narrowed to, as they are shown.
+fn narrowed(filter: &Filter) -> Vec<String> {
+    shown_names(filter.sessions_about.as_deref())
+}
+
+/// Names of repositories, as they are shown.
+pub(crate) fn shown_names(names: Option<&[String]>) -> Vec<String> {
+    names.unwrap_or_default().iter().map(|name| shown::field(name)).collect()
+}
+
+/// Which records are meant. Without an entity that is asked for and unless all projects are, what
+/// sessions in other repositories left is not.
+fn filter(memory: &Memory, session: &Session, within: &WithinIn) -> Result<Filter, Problem> {
     let one = |value: &Option<String>| {
         value.iter().filter(|value| !value.is_empty()).cloned().collect::<Vec<_>>()
     };
@@ -212,10 +236,17 @@ fn filter(memory: &Memory, within: &WithinIn) -> Result<Filter, Problem> {
         let message = "kinds: what waits for review is shown to whoever reviews";
         return Err(Problem::new("access_denied", message));
     }
+    let entities = one(&within.entity);
+    let sessions_about = if within.all_projects || !entities.is_empty() {
+        None
+    } else {
+        memory.here(session, &memory.place(session, within.branch.as_deref())?)?
+    };
     Ok(Filter {
         kinds: within.kinds.clone(),
         tags: within.tags.clone(),
-        entities: one(&within.entity),
+        entities,
+        sessions_about,
         domains: one(&within.domain),
         agents: one(&within.agent),
         runs: one(&within.run),
@@ -225,12 +256,11 @@ fn filter(memory: &Memory, within: &WithinIn) -> Result<Filter, Problem> {
     })
 }
 
-fn hit(memory: &Memory, hit: &Hit) -> HitOut {
+fn hit(memory: &Memory, hit: &Hit, then: Micros) -> HitOut {
     HitOut {
-        head: head(memory, &hit.record),
+        head: head(memory, &hit.record, then),
         snippet: shown::body(&hit.snippet),
         strength: (f64::from(hit.strength) * 100.0).round() / 100.0,
-        standing: hit.standing.name().to_string(),
         same_text: hit
             .same_text
             .iter()
@@ -240,7 +270,8 @@ fn hit(memory: &Memory, hit: &Hit) -> HitOut {
     }
 }
 
-pub(crate) fn head(memory: &Memory, record: &Record) -> RecordHead {
+/// A record without its text, with what it is worth at a moment.
+pub(crate) fn head(memory: &Memory, record: &Record, then: Micros) -> RecordHead {
     let own = |(name, _): &(&String, &String)| !name.starts_with(INTERNAL_TAGS);
     let tags: BTreeMap<String, String> = record
         .tags
@@ -260,7 +291,49 @@ pub(crate) fn head(memory: &Memory, record: &Record) -> RecordHead {
         tags,
         entity: shown::field(&record.entity),
         domain: shown::field(&record.domain),
+        standing: standing(memory, record, then),
     }
+}
+
+/// What a record is worth at a moment, with what speaks against it.
+fn standing(memory: &Memory, record: &Record, then: Micros) -> StandingOut {
+    let standing = kapsa_memory::standing(record, Some(then));
+    let mut out = StandingOut { standing: standing.name().to_string(), ..StandingOut::default() };
+    let time = |at| memory.host().shown_time(at);
+    match standing {
+        Standing::Current => {}
+        Standing::Superseded { by } => out.superseded_by = named(&by),
+        Standing::Expired { at } => out.expired_at = time(at),
+        Standing::Scheduled { from } => out.scheduled_at = time(from),
+        Standing::Contested { with } => out.contested_by = all_named(&with),
+        Standing::Pending { with } => out.pending_with = all_named(&with),
+    }
+    out
+}
+
+/// The beginning of a record's text, after what it is worth now where that is not current.
+pub(crate) fn beginning(memory: &Memory, record: &Record) -> String {
+    let begin = shown::beginning(&record.text);
+    let out = standing(memory, record, memory.host().now());
+    if out.standing == Standing::Current.name() {
+        return begin;
+    }
+    let others = [vec![out.superseded_by], out.contested_by, out.pending_with].concat();
+    let named: Vec<String> = others.into_iter().filter(|other| !other.is_empty()).collect();
+    let gap = if named.is_empty() { "" } else { " " };
+    format!("({}{gap}{}) {begin}", out.standing, named.join(", "))
+}
+
+fn all_named(others: &[String]) -> Vec<String> {
+    others.iter().take(OTHERS_SHOWN_MAX).map(|other| named(other)).collect()
+}
+
+/// The URI of a fact by its id; the sequence of a revision as it is.
+fn named(other: &str) -> String {
+    if other.is_empty() || other.starts_with('#') {
+        return other.to_string();
+    }
+    format!("{FACT}/{}", shown::field(other))
 }
 
 /// Who brought a record.

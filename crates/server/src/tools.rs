@@ -17,7 +17,7 @@ use crate::wire::{
     BranchIn, BranchOut, ContextIn, ContextOut, ForgetIn, ProposeIn, ProposeOut, ReadIn, ReadOut,
     SearchIn, SearchOut, TimelineIn, TimelineOut, WriteIn, WrittenOut,
 };
-use crate::{branches, context, proposals, reading, searching, writing};
+use crate::{arguments, branches, context, proposals, reading, searching, writing};
 
 /// What a tool may change.
 enum Effect {
@@ -37,6 +37,9 @@ pub(crate) struct Answer {
     pub(crate) value: Value,
     pub(crate) text: String,
 }
+
+/// Code of arguments that a tool does not take, before the tool is named.
+const ARGUMENTS: &str = "arguments";
 
 /// A tool.
 struct Offer {
@@ -59,9 +62,7 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<SearchIn>,
         gives: given::<SearchOut>,
-        does: |memory, session, args, _| {
-            answer(searching::search(memory, session, arguments(args)?)?)
-        },
+        does: |memory, session, args, _| answer(searching::search(memory, session, read(args)?)?),
     },
     Offer {
         name: "memory_read",
@@ -71,7 +72,7 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<ReadIn>,
         gives: given::<ReadOut>,
-        does: |memory, session, args, _| answer(reading::read(memory, session, &arguments(args)?)?),
+        does: |memory, session, args, _| answer(reading::read(memory, session, &read(args)?)?),
     },
     Offer {
         name: "memory_write",
@@ -83,7 +84,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<WriteIn>,
         gives: given::<WrittenOut>,
         does: |memory, session, args, progress| {
-            answer(writing::put(memory, session, arguments(args)?, progress)?)
+            answer(writing::put(memory, session, read(args)?, progress)?)
         },
     },
     Offer {
@@ -95,7 +96,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<ForgetIn>,
         gives: given::<WrittenOut>,
         does: |memory, session, args, progress| {
-            answer(writing::forget(memory, session, &arguments(args)?, progress)?)
+            answer(writing::forget(memory, session, &read(args)?, progress)?)
         },
     },
     Offer {
@@ -106,9 +107,7 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<ContextIn>,
         gives: given::<ContextOut>,
-        does: |memory, session, args, _| {
-            answer(context::context(memory, session, arguments(args)?)?)
-        },
+        does: |memory, session, args, _| answer(context::context(memory, session, read(args)?)?),
     },
     Offer {
         name: "memory_timeline",
@@ -118,9 +117,7 @@ const OFFERS: [Offer; 8] = [
         effect: Effect::Reads,
         takes: taken::<TimelineIn>,
         gives: given::<TimelineOut>,
-        does: |memory, session, args, _| {
-            answer(searching::timeline(memory, session, arguments(args)?)?)
-        },
+        does: |memory, session, args, _| answer(searching::timeline(memory, session, read(args)?)?),
     },
     Offer {
         name: "memory_branch",
@@ -131,7 +128,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<BranchIn>,
         gives: given::<BranchOut>,
         does: |memory, session, args, progress| {
-            answer(branches::branch(memory, session, arguments(args)?, progress)?)
+            answer(branches::branch(memory, session, read(args)?, progress)?)
         },
     },
     Offer {
@@ -144,7 +141,7 @@ const OFFERS: [Offer; 8] = [
         takes: taken::<ProposeIn>,
         gives: given::<ProposeOut>,
         does: |memory, session, args, progress| {
-            answer(proposals::propose(memory, session, arguments(args)?, progress)?)
+            answer(proposals::propose(memory, session, read(args)?, progress)?)
         },
     },
 ];
@@ -189,9 +186,11 @@ pub(crate) fn call(
     let offer = OFFERS.iter().find(|offer| offer.name == name)?;
     let asked = args.get("uri").and_then(Value::as_str).map(str::to_string);
     Some((offer.does)(memory, session, args, progress).map_err(|problem| {
-        if problem.code == "arguments" {
-            return Problem::new("invalid_argument", format!("{name}: {}", problem.message))
-                .hint(format!("the schema of {name} says what it takes"));
+        if problem.code == ARGUMENTS {
+            let hint = problem.hint.filter(|hint| !hint.is_empty());
+            let hint = hint.unwrap_or_else(|| format!("the schema of {name} says what it takes"));
+            let message = format!("{name}: {}", problem.message);
+            return Problem::new("invalid_argument", message).hint(hint);
         }
         // May be dropped: that there is no capsule is what the call failed with.
         let capsule = memory.host().capsule(session.folder.as_deref()).ok();
@@ -199,8 +198,10 @@ pub(crate) fn call(
     }))
 }
 
-fn arguments<T: DeserializeOwned>(args: Value) -> Result<T, Problem> {
-    serde_json::from_value(args).map_err(|error| Problem::new("arguments", error.to_string()))
+fn read<T: DeserializeOwned + JsonSchema>(args: Value) -> Result<T, Problem> {
+    let args = arguments::checked(&taken::<T>(), args);
+    let args = args.map_err(|problem| Problem { code: ARGUMENTS.to_string(), ..problem })?;
+    serde_json::from_value(args).map_err(|error| Problem::new(ARGUMENTS, error.to_string()))
 }
 
 fn answer<T: Serialize>(answer: T) -> Result<Answer, Problem> {

@@ -54,6 +54,10 @@ pub(crate) struct WithinIn {
     /// Another branch than the current one.
     #[serde(default)]
     pub(crate) branch: Option<String>,
+    /// True to include what sessions in other repositories left; default false: only what is about
+    /// this workspace's repository, or about none.
+    #[serde(default)]
+    pub(crate) all_projects: bool,
 }
 
 /// Arguments of `memory_read`.
@@ -151,6 +155,10 @@ pub(crate) struct ContextIn {
     /// Another branch than the current one.
     #[serde(default)]
     pub(crate) branch: Option<String>,
+    /// True to include what sessions in other repositories left; default false: only what is about
+    /// this workspace's repository, or about none.
+    #[serde(default)]
+    pub(crate) all_projects: bool,
 }
 
 /// Arguments of `memory_timeline`.
@@ -251,6 +259,28 @@ pub(crate) struct FromOut {
     pub(crate) document: String,
 }
 
+/// What a record is worth now.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct StandingOut {
+    /// current, superseded, expired, scheduled, contested, or pending (somebody has to decide).
+    pub(crate) standing: String,
+    /// What took its place.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) superseded_by: String,
+    /// When its validity ended.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) expired_at: String,
+    /// From when on it holds.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) scheduled_at: String,
+    /// What contests it: records, or revisions of this one (#12).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) contested_by: Vec<String>,
+    /// What somebody has to compare it with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pending_with: Vec<String>,
+}
+
 /// A record without its text.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RecordHead {
@@ -278,6 +308,8 @@ pub(crate) struct RecordHead {
     /// Its domain.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) domain: String,
+    #[serde(flatten)]
+    pub(crate) standing: StandingOut,
 }
 
 /// A hit.
@@ -289,8 +321,6 @@ pub(crate) struct HitOut {
     pub(crate) snippet: String,
     /// How sure it answers, 0 to 1.
     pub(crate) strength: f64,
-    /// current, superseded, expired, scheduled or contested.
-    pub(crate) standing: String,
     /// Other records with the same text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) same_text: Vec<String>,
@@ -310,6 +340,10 @@ pub(crate) struct SearchOut {
     /// Where it goes on, if there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
+    /// The repositories that it was narrowed to: what sessions in others left is not among this;
+    /// all_projects: true includes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) narrowed_to: Vec<String>,
     /// What to know about this search.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
@@ -361,7 +395,7 @@ pub(crate) struct WrittenOut {
     pub(crate) uri: String,
     /// Its revision.
     pub(crate) sequence: u64,
-    /// added, revised, unchanged, forgotten, or held (the owner reviews it first).
+    /// added, revised, unchanged, forgotten, or held (it waits for a review, and notes say why).
     pub(crate) change: String,
     /// Another record that has the same text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -402,6 +436,10 @@ pub(crate) struct ContextOut {
     pub(crate) lines: Vec<ContextLineOut>,
     /// Lines that had no room within the budget.
     pub(crate) left_out: u64,
+    /// The repositories that it was narrowed to: what sessions in others left is not among this;
+    /// all_projects: true includes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) narrowed_to: Vec<String>,
 }
 
 /// A record in a list.
@@ -425,6 +463,10 @@ pub(crate) struct TimelineOut {
     /// Where it goes on, if there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
+    /// The repositories that it was narrowed to: what sessions in others left is not among this;
+    /// all_projects: true includes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) narrowed_to: Vec<String>,
 }
 
 /// A branch.
@@ -448,7 +490,8 @@ pub(crate) struct ChangeOut {
     pub(crate) uri: String,
     /// added, changed, forgotten or conflict, as seen from the named branch.
     pub(crate) change: String,
-    /// The beginning of its text on the named branch.
+    /// The beginning of its text on the named branch, after what it is worth where that is not
+    /// current.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ours: Option<String>,
     /// The same on the other branch.
@@ -467,7 +510,7 @@ pub(crate) struct BranchOut {
     /// What differs, or what a merge would bring.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) changes: Vec<ChangeOut>,
-    /// Conflicts among them that somebody has to decide (kapsa merge).
+    /// Conflicts among them that the user has to decide.
     pub(crate) conflicts: u64,
     /// Changes that had no room.
     pub(crate) left_out: u64,

@@ -10,6 +10,13 @@ use crate::memory::{Memory, Place, Progress, Session};
 use crate::wire::{ForgetIn, WriteIn, WrittenOut};
 use crate::{reading, shown};
 
+/// Said of what has no vector.
+const UNEMBEDDED: &str =
+    "it is found by words; ask the user to run `kapsa embed`, so that it is found by meaning too";
+/// Said of what was forgotten.
+const FORGOTTEN: &str =
+    "its history stays; ask the user to run `kapsa purge` if it must be erased for good";
+
 /// First parts of names by which the memory rules itself.
 const OWN_NAMES: [&str; 4] = ["access", "clearance", "kapsa", "policy"];
 /// Kinds of what the memory writes itself.
@@ -70,7 +77,7 @@ pub(crate) fn put(
         },
     )?;
     if !has_vectors && !matches!(put.change, Change::Unchanged | Change::Held) {
-        notes.push("it is found by words; kapsa embed makes its vector".to_string());
+        notes.push(UNEMBEDDED.to_string());
     }
     Ok(written(memory, &place, &put, Some(&text), notes))
 }
@@ -184,24 +191,41 @@ pub(crate) fn forget(
     let uri = reading::uri(memory, &args.uri)?;
     refuse_own(&uri)?;
     let place = memory.place(session, args.branch.as_deref())?;
-    let put = memory.write(
+    let agent = session.client.as_str();
+    let (put, note) = memory.write(
         &place,
         progress,
         |_| Ok(()),
-        |writer: &mut AnyWriter, ()| {
-            writer.forget(&uri).map_err(|error| {
-                let is_missing = matches!(error, Error::UriNotFound { .. });
-                let problem = memory.problem(error);
-                if is_missing {
-                    problem.hint("memory_search gives the URIs of records")
-                } else {
-                    problem
-                }
-            })
+        |writer: &mut AnyWriter, ()| match writer.forget_by(&uri, agent) {
+            Ok(put) => Ok((put, FORGOTTEN)),
+            Err(error @ Error::UriNotFound { .. }) => match forgotten(memory, &place, &uri)? {
+                Some(put) => Ok((put, "it was forgotten already")),
+                None => Err(memory.problem(error).hint("memory_search gives the URIs of records")),
+            },
+            Err(error) => Err(memory.problem(error)),
         },
     )?;
-    let note = "its history stays; kapsa purge erases it for good".to_string();
-    Ok(written(memory, &place, &put, None, vec![note]))
+    Ok(written(memory, &place, &put, None, vec![note.to_string()]))
+}
+
+/// What hides a record already: its tombstone. A principal is not told of any: it could be that of
+/// something hidden.
+fn forgotten(memory: &Memory, place: &Place, uri: &Uri) -> Result<Option<Put>, Problem> {
+    if memory.host().principal().is_some() {
+        return Ok(None);
+    }
+    let reader = memory.reader(place, None)?;
+    let newest = match reader.revisions(uri) {
+        Ok(revisions) => revisions.last().transpose(),
+        Err(Error::UriNotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let newest = newest.map_err(|error| memory.problem(error))?;
+    Ok(newest.filter(|record| record.tombstone).map(|record| Put {
+        uri: record.uri,
+        sequence: record.sequence,
+        change: Change::Unchanged,
+    }))
 }
 
 /// What is answered, now that it is durable: whatever fails from here on fails nothing.
@@ -222,7 +246,11 @@ fn written(
         _ => None,
     };
     if put.change == Change::Held {
-        notes.push("the owner reviews it before it counts (kapsa review)".to_string());
+        // It is stored: why it waits may stay unknown.
+        let why = memory.why_held(place, &put.uri).unwrap_or_else(|problem| problem.message);
+        notes.push(shown::message(&format!(
+            "it waits for a review, and does not count before: {why}. Ask the user to decide with `kapsa review`"
+        )));
     }
     WrittenOut {
         uri: put.uri.short().to_string(),
@@ -272,7 +300,8 @@ fn refuse_own(uri: &Uri) -> Result<(), Problem> {
         return Ok(());
     }
     let message = format!("{} is the memory's own", shown::line(uri.short()));
-    Err(Problem::new("access_denied", message).hint("a person changes it with the kapsa command"))
+    Err(Problem::new("access_denied", message)
+        .hint("ask the user to change it with the kapsa command"))
 }
 
 fn exists(known: &Record) -> Problem {

@@ -12,6 +12,7 @@ use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::request::Clock;
 use kapsa_memory::{AsOf, Coverage, Error, Micros, Trust, WriteOptions, random_id};
 use kapsa_model::Embedder;
+use kapsa_runs::shared_root;
 use kapsa_server::http::{self, Options, Token};
 use kapsa_server::{Door, Host, Memory, Problem, serve_pipes};
 use tempfile::NamedTempFile;
@@ -21,10 +22,13 @@ use crate::app::{App, branch_for};
 use crate::args::{Global, McpArgs, TrustLevel};
 use crate::error::{CliError, Result};
 use crate::role_config::Declared;
-use crate::{locate, models, moment, typed_time};
+use crate::{locate, models, moment, sys, typed_time};
 
 /// Folder of tokens, below the folder of the user's state.
 const STATE: &str = "kapsa";
+/// How the file of a token begins and ends; between them stand the process and the port.
+const TOKEN_BEGIN: &str = "mcp-";
+const TOKEN_END: &str = ".token";
 /// Largest token file, in bytes.
 const TOKEN_BYTES_MAX: u64 = 4096;
 /// Shortest token that is taken from a file, in bytes.
@@ -34,7 +38,10 @@ const TOKEN_BYTES_MIN: usize = 16;
 pub(crate) fn run(app: &mut App, args: &McpArgs) -> Result<()> {
     let trust = app.global.trust.unwrap_or(TrustLevel::Model);
     let global = Global { trust: Some(trust), json: false, ..app.global.clone() };
-    let host = McpHost { principal: global.principal.clone(), global };
+    // A client that comes over HTTP did not start this program.
+    // May be dropped: a folder that is gone is in no repository.
+    let started_in = if args.http.is_none() { std::env::current_dir().ok() } else { None };
+    let host = McpHost { principal: global.principal.clone(), global, started_in };
     match args.http {
         None => {
             if io::stdin().is_terminal() {
@@ -105,10 +112,35 @@ fn fresh_token(port: u16) -> Result<(String, PathBuf)> {
         CliError::user("no_state_folder", "neither XDG_STATE_HOME nor HOME is set")
             .hint("name a file for the token with --token-file FILE")
     })?;
-    let file = state.join(STATE).join(format!("mcp-{}-{port}.token", std::process::id()));
+    let folder = state.join(STATE);
+    remove_stale(&folder);
+    let file = folder.join(format!("{TOKEN_BEGIN}{}-{port}{TOKEN_END}", std::process::id()));
     let token = new_token();
     keep_token(&file, &token)?;
     Ok((token, file))
+}
+
+/// Removes the tokens of servers that were killed: files that are called as [`fresh_token`] calls
+/// them, after processes that are no more.
+fn remove_stale(folder: &Path) {
+    // May be dropped: a folder that is not there or cannot be listed has none.
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if name.to_str().and_then(process_of).is_some_and(sys::is_gone) {
+            // May be dropped: its token lets nobody in any more, whatever keeps it there.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The process that a token file is called after.
+fn process_of(name: &str) -> Option<i32> {
+    let (process, port) =
+        name.strip_prefix(TOKEN_BEGIN)?.strip_suffix(TOKEN_END)?.split_once('-')?;
+    // May be dropped: what is called otherwise is not ours.
+    port.parse::<u16>().ok()?;
+    process.parse().ok().filter(|process| *process > 0)
 }
 
 /// Writes a token where only the user reads it.
@@ -159,6 +191,8 @@ fn token_in(file: &Path) -> Result<String> {
 struct McpHost {
     global: Global,
     principal: Option<String>,
+    /// Where a client started the program.
+    started_in: Option<PathBuf>,
 }
 
 impl McpHost {
@@ -186,6 +220,13 @@ impl Host for McpHost {
             (None, Some(folder)) => locate::seen_from(folder)?,
             (asked, _) => locate::capsule(asked)?,
         })
+    }
+
+    fn projects(&self, folder: Option<&Path>) -> Vec<PathBuf> {
+        let started_in = || self.started_in.as_deref().filter(|here| shared_root(here).is_some());
+        let Some(folder) = folder.or_else(started_in) else { return Vec::new() };
+        let root = shared_root(folder).filter(|root| root != folder);
+        [Some(folder.to_path_buf()), root].into_iter().flatten().collect()
     }
 
     fn principal(&self) -> Option<&str> {
