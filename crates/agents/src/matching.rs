@@ -104,7 +104,9 @@ impl<'a> Rule<'a, FactQuery> {
 
 /// Whether a session about something else left a fact.
 fn is_elsewhere(fact: &Fact, here: Option<&[String]>) -> bool {
-    here.is_some_and(|here| kapsa_memory::is_elsewhere(&fact.entity, fact.trust, here))
+    let is_elsewhere =
+        |here| kapsa_memory::is_elsewhere(&fact.entity, fact.trust, &fact.source, here);
+    here.is_some_and(is_elsewhere)
 }
 
 impl<'a> Rule<'a, EpisodeQuery> {

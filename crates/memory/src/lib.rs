@@ -62,8 +62,8 @@ pub use records::provenance::{Provenance, Review, Trust};
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grade, Grouping, Hit, LIMIT_NONE, MaintenanceReport,
-    Means, Put, SalvageReport, SearchMode, SourceReport, Standing, Stats, TimelineRequest,
-    VerifyReport, Why, is_elsewhere,
+    Means, PROPOSED, Put, SalvageReport, SearchMode, SourceReport, Standing, Stats,
+    TimelineRequest, VerifyReport, Why, is_elsewhere,
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::validity::{Holds, Span, Validity};

@@ -1,6 +1,7 @@
 //! `memory_propose`: what an agent learned in its session, decided as what is found in traces is.
 
 use kapsa_extract::MemoryType;
+use kapsa_memory::PROPOSED;
 use kapsa_traces::{Action, Proposal, Proposer};
 
 use crate::host::Problem;
@@ -15,8 +16,6 @@ const CONFIDENCE_DEFAULT: f64 = 0.7;
 /// Who decides what the memory does not.
 const PENDING: &str = "ask the user to decide what is pending: `kapsa fact list --pending` shows it, \
      `kapsa fact resolve ID` decides; `kapsa review list` has what waits for review";
-/// What a session is called that names itself not.
-const SESSION_UNNAMED: &str = "mcp";
 
 /// `memory_propose`.
 pub(crate) fn propose(
@@ -36,10 +35,10 @@ pub(crate) fn propose(
     memory.reader(&place, None)?;
     let location = memory.location(&place)?;
     let proposer = Proposer {
-        session: args.session.filter(|name| !name.trim().is_empty()).map_or_else(
-            || SESSION_UNNAMED.to_string(),
-            |name| format!("{SESSION_UNNAMED}/{}", name.trim()),
-        ),
+        session: args
+            .session
+            .filter(|name| !name.trim().is_empty())
+            .map_or_else(|| PROPOSED.to_string(), |name| format!("{PROPOSED}/{}", name.trim())),
         repository: args.repository.unwrap_or_default(),
         at: memory.host().now(),
     };

@@ -252,7 +252,8 @@ fn what_is_wrong_with_a_call_is_said_so_that_it_can_be_mended() {
     let nulls = json!({ "query": "x", "limit": null, "kinds": null, "as_of": null });
     client.call("memory_search", nulls).expect("an answer");
     // What a model cannot do itself, it asks the user for.
-    let mut lost = Client::of(&Sandbox::empty(), &[]);
+    let empty = Sandbox::empty();
+    let mut lost = Client::of(&empty, &[]);
     let none = lost.call("memory_search", json!({ "query": "x" })).expect_err("no capsule");
     assert!(none["hint"].as_str().is_some_and(|hint| hint.starts_with("ask the user")), "{none}");
     let unknown = client.ask("tools/call", json!({ "name": "memory_nonsense", "arguments": {} }));
@@ -812,11 +813,12 @@ fn a_client_with_a_long_name_writes_like_any_other() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command();
     command.arg("mcp");
-    let name = format!("the\n{}", "long ".repeat(2000));
+    let words: Vec<String> = (0..2000).map(|word| format!("word{word}")).collect();
+    let name = format!("the\n{}", words.join(" "));
     let mut client = Client::named(command, Vec::new(), &name);
     client.call("memory_write", json!({ "text": "one", "uri": "note/a" })).expect("stored");
     let agent = sandbox.json(&["get", "note/a"])["agent"].to_string();
-    assert!(agent.starts_with("\"the long long") && agent.len() < 200, "{agent}");
+    assert!(agent.starts_with("\"the word0 word1") && agent.len() < 200, "{agent}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::records::kinds::FACT;
 use crate::records::provenance::Trust;
 use crate::records::record::{Micros, Record};
 use crate::records::uri::Uri;
@@ -52,19 +53,26 @@ pub struct Filter {
     pub sessions_about: Option<Vec<String>>,
 }
 
-/// Whether something of this trust about this entity was taken from a session about something else
-/// than these: it holds there.
+/// Source of what a model proposes in its session; a name of the session may follow it after `/`.
+pub const PROPOSED: &str = "mcp";
+
+/// Whether something of this trust and source about this entity was left by a session about
+/// something else than these: it holds there.
 #[must_use]
-pub fn is_elsewhere(entity: &str, trust: Trust, here: &[String]) -> bool {
-    trust == Trust::Trace && !entity.is_empty() && here.iter().all(|name| name != entity)
+pub fn is_elsewhere(entity: &str, trust: Trust, source: &str, here: &[String]) -> bool {
+    let proposed = || source.split('/').next() == Some(PROPOSED);
+    let is_of_session = trust == Trust::Trace || trust == Trust::Model && proposed();
+    is_of_session && !entity.is_empty() && here.iter().all(|name| name != entity)
 }
 
 impl Filter {
     /// Whether a record is left out because a session about something else left it.
     pub(crate) fn is_elsewhere(&self, record: &Record) -> bool {
         let trust = record.provenance.trust;
+        // A fact is of the agent or session that stated it.
+        let source = if record.kind == FACT { record.agent.as_str() } else { "" };
         let here = self.sessions_about.as_deref();
-        here.is_some_and(|here| is_elsewhere(&record.entity, trust, here))
+        here.is_some_and(|here| is_elsewhere(&record.entity, trust, source, here))
     }
 
     /// The fields of which a record must have one of these values, where there are any.

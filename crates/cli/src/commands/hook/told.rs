@@ -80,7 +80,7 @@ fn begun_with(app: &mut App, args: &SessionStart, event: &Event) -> Result<Vec<S
     let own = Scope { entity: repository.clone(), ..Scope::default() };
     let mut lines = told(&own)?.lines;
     for line in told(&Scope::default())?.lines {
-        let is_elsewhere = is_elsewhere(&line.entity, line.trust, &repository);
+        let is_elsewhere = is_elsewhere(&line.entity, line.trust, &line.source, &repository);
         if !is_elsewhere && lines.iter().all(|known| known.uri != line.uri) {
             lines.push(line);
         }
@@ -99,10 +99,10 @@ fn repository(app: &App, event: &Event) -> Result<Option<String>> {
     Ok(Some(repository).filter(|repository| !repository.is_empty()))
 }
 
-/// Whether something was taken from a session in another repository: it holds there.
-fn is_elsewhere(entity: &str, trust: Option<Trust>, repository: &str) -> bool {
+/// Whether something was left by a session in another repository: it holds there.
+fn is_elsewhere(entity: &str, trust: Option<Trust>, source: &str, repository: &str) -> bool {
     let here = [repository.to_string()];
-    trust.is_some_and(|trust| kapsa_memory::is_elsewhere(entity, trust, &here))
+    trust.is_some_and(|trust| kapsa_memory::is_elsewhere(entity, trust, source, &here))
 }
 
 /// `- Staging listens on port 5433 [fact/f1] (source: claude/aa11, trust: trace)`.
@@ -157,7 +157,9 @@ pub(super) fn user_prompt_submit(
     let repository = repository(app, &event)?;
     let is_here = |hit: &&Hit| {
         let (entity, trust) = (&hit.record.entity, Some(hit.record.provenance.trust));
-        repository.as_deref().is_none_or(|repository| !is_elsewhere(entity, trust, repository))
+        let stated_by = &hit.record.agent;
+        let is_elsewhere = |repository: &str| is_elsewhere(entity, trust, stated_by, repository);
+        repository.as_deref().is_none_or(|repository| !is_elsewhere(repository))
     };
     let hits = found.hits.iter().filter(|hit| hit.strength >= args.min_score);
     let lines: Vec<String> = hits.filter(is_here).take(HITS_MAX).map(line_of_hit).collect();
