@@ -56,14 +56,12 @@ fn fields(schema: &JsonObject, place: &str, given: &Map<String, Value>) -> Resul
         }
     }
     let required = schema.get("required").and_then(Value::as_array);
-    let required = required.into_iter().flatten().filter_map(Value::as_str);
-    for name in required.filter(|name| !given.contains_key(*name)) {
-        let schema = known.get(name).and_then(Value::as_object).unwrap_or(&nothing);
-        let message = format!("{} is missing: {}", at(name), expected(schema));
-        let hint = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        return Err(Problem::new("invalid_argument", message).hint(hint));
-    }
-    Ok(())
+    let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+    let Some(name) = required.find(|name| !given.contains_key(*name)) else { return Ok(()) };
+    let schema = known.get(name).and_then(Value::as_object).unwrap_or(&nothing);
+    let message = format!("{} is missing: {}", at(name), expected(schema));
+    let hint = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    Err(Problem::new("invalid_argument", message).hint(hint))
 }
 
 fn value(schema: &JsonObject, place: &str, given: &Value) -> Result<(), Problem> {

@@ -499,11 +499,14 @@ fn misread(method: &str, params: Value) -> Option<serde_json::Error> {
     }
 }
 
+/// Size and time of a capsule's file; none while there is none.
+type Stamp = Option<(u64, Option<SystemTime>)>;
+
 /// What was there when it was looked last.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Size and time of the capsule's file; none while there is none.
-    file: Option<(u64, Option<SystemTime>)>,
+    /// The capsule's file.
+    file: Stamp,
     /// What a principal is shown of it: sequences of the first page of resources.
     listed: Vec<u64>,
 }
@@ -532,11 +535,7 @@ impl Door {
 
 /// The capsule's file as it is now, and for a principal what it is shown, where the file is not as
 /// it was before.
-fn look(
-    memory: &Memory,
-    session: &Session,
-    before: Option<(u64, Option<SystemTime>)>,
-) -> (Option<(u64, Option<SystemTime>)>, Option<Vec<u64>>) {
+fn look(memory: &Memory, session: &Session, before: Stamp) -> (Stamp, Option<Vec<u64>>) {
     // May be dropped: where there is no capsule nothing changes.
     let found = memory.host().capsule(session.folder.as_deref()).ok().and_then(|path| {
         // May be dropped: the same.

@@ -61,6 +61,9 @@ pub struct Session {
     pub client: String,
 }
 
+/// A capsule, and the folders of a workspace.
+type Folders = (PathBuf, Vec<PathBuf>);
+
 /// The memory that a process serves.
 pub struct Memory {
     host: Arc<dyn Host>,
@@ -68,7 +71,7 @@ pub struct Memory {
     readers: Mutex<HashMap<PathBuf, Reader>>,
     embedders: Mutex<Vec<(Model, Arc<dyn Embedder>)>>,
     /// The repositories of workspaces, by capsule and folders, with the capsule's size then.
-    here: Mutex<HashMap<(PathBuf, Vec<PathBuf>), (u64, Vec<String>)>>,
+    here: Mutex<HashMap<Folders, (u64, Vec<String>)>>,
     /// Held by whoever writes.
     turn: Mutex<()>,
 }
