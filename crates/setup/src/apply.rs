@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::content::Prune;
 use crate::error::Error;
+use crate::evidence::Evidence;
 use crate::ledger::{Kept, Ledger, hash};
 use crate::plan::FilePlan;
 use crate::read::read;
@@ -93,27 +94,32 @@ impl Step<'_> {
     fn keep(&mut self, ledger: &Ledger) -> Result<Kept, Error> {
         let plan = self.plan;
         let known = ledger.of(&plan.target);
-        let original = self.original(known)?;
+        let (original, found) = self.original(known)?;
+        // What the ledger knows may have become somebody's own since.
+        let made = plan
+            .content
+            .made_in(original.as_deref().unwrap_or_default(), &plan.program)
+            .map_err(|error| Error::edit(&plan.path, error))?;
         let mut kept = Kept {
             path: plan.target.clone(),
             clients: known.map(|known| known.clients.clone()).unwrap_or_default(),
             scope: plan.scope,
+            project: plan.project.clone(),
             what: plan.content.what().to_string(),
             existed: original.is_some(),
             before: hash(original.as_deref().unwrap_or_default()),
             after: hash(&plan.after),
             backup: None,
-            made: known.map(|known| known.made.clone()).unwrap_or_default(),
+            made,
             folders: known.map(|known| known.folders.clone()).unwrap_or_default(),
             swaps: swaps(original.as_deref().unwrap_or_default(), &plan.after),
         };
-        kept.made.extend(plan.made.iter().cloned());
         kept.folders.extend(self.folders.iter().cloned());
         if !has(&kept.clients, plan.client) {
             kept.clients.push(plan.client.to_string());
         }
         let Some(original) = original else { return Ok(kept) };
-        let backup = match known.and_then(|known| known.backup.clone()) {
+        let backup = match known.and_then(|known| known.backup.clone()).or(found) {
             Some(backup) => backup,
             None => backup_name(&plan.target)?,
         };
@@ -127,17 +133,22 @@ impl Step<'_> {
     }
 
     /// What the file was before setup: the backup, or, where a person changed the file since, what
-    /// it is without ours.
-    fn original(&self, known: Option<&Kept>) -> Result<Option<String>, Error> {
+    /// it is without ours. With the backup that says so, where the ledger was lost.
+    fn original(&self, known: Option<&Kept>) -> Result<(Option<String>, Option<PathBuf>), Error> {
         let plan = self.plan;
-        let (Some(known), Some(before)) = (known, &plan.before) else {
-            return Ok(plan.before.clone());
+        let Some(before) = &plan.before else { return Ok((None, None)) };
+        let Some(known) = known else {
+            let evidence = Evidence::of(&plan.target);
+            return Ok(match evidence.exact(&plan.content, before, &plan.program) {
+                Some((original, backup)) => (Some(original), Some(backup)),
+                None => (Some(before.clone()), None),
+            });
         };
         if hash(before) == known.after {
-            let Some(backup) = &known.backup else { return Ok(None) };
+            let Some(backup) = &known.backup else { return Ok((None, None)) };
             let kept = read(backup, None)?.text;
             if let Some(kept) = kept.filter(|kept| hash(kept) == known.before) {
-                return Ok(Some(kept));
+                return Ok((Some(kept), None));
             }
         }
         let prune = Prune::Made(&known.made);
@@ -145,7 +156,7 @@ impl Step<'_> {
             .map_err(|error| Error::edit(&plan.path, error))?;
         let original = without.unwrap_or_else(|| before.clone());
         let is_ours = !known.existed && plan.content.is_empty(&original);
-        Ok(Some(original).filter(|_| !is_ours))
+        Ok((Some(original).filter(|_| !is_ours), None))
     }
 }
 

@@ -39,15 +39,15 @@ pub struct Edited {
 pub enum Prune<'a> {
     /// These, which setup made.
     Made(&'a [String]),
-    /// All: what setup made was forgotten.
-    Emptied,
+    /// None: which of them setup made was forgotten.
+    Kept,
 }
 
 impl Prune<'_> {
     pub(crate) fn takes(self, container: &str) -> bool {
         match self {
             Prune::Made(made) => made.iter().any(|made| made == container),
-            Prune::Emptied => true,
+            Prune::Kept => false,
         }
     }
 }
@@ -106,6 +106,18 @@ impl Content {
             Content::Passage => passage::without_ours(text).map(serde_json::Value::String),
         };
         matches!((without(one), without(other)), (Ok(one), Ok(other)) if one == other)
+    }
+
+    /// Whether a text is what setup makes of an original, whichever version of setup did, and
+    /// whatever a person changed within what is ours.
+    pub(crate) fn is_made_of(&self, text: &str, original: &str, program: &str) -> bool {
+        let made = |text: &str| self.add(text, program, true).map(|edited| edited.text);
+        matches!((made(text), made(original)), (Ok(now), Ok(then)) if now == then)
+    }
+
+    /// The containers that setup makes in an original.
+    pub(crate) fn made_in(&self, original: &str, program: &str) -> Result<Vec<String>, EditError> {
+        self.add(original, program, true).map(|edited| edited.made)
     }
 
     /// Whether nothing is left in a text.

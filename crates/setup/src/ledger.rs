@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::clients::Scope;
+use crate::clients::{Client, Places, Scope};
 use crate::error::{EditError, Error};
 use crate::read::read;
 use crate::write::{make_folders, remove, remove_folders, replace};
@@ -30,6 +30,9 @@ pub struct Kept {
     pub clients: Vec<String>,
     /// Whose file it is.
     pub scope: Scope,
+    /// The project that it is a file of; none of the user's, and of what older versions noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<PathBuf>,
     /// What it holds: `server`, `hooks` or `passage`.
     pub what: String,
     /// Whether there was a file.
@@ -92,6 +95,12 @@ impl Ledger {
         replace(path, &format!("{text}\n"), Some(LEDGER_MODE))
     }
 
+    /// Whether something was written for a client in a scope; of projects in this one.
+    #[must_use]
+    pub fn knows(&self, client: &Client, scope: Scope, places: &Places) -> bool {
+        self.files.iter().any(|kept| kept.is_of(client) && kept.is_in(scope, places))
+    }
+
     pub(crate) fn of(&self, target: &Path) -> Option<&Kept> {
         self.files.iter().find(|kept| kept.path == target)
     }
@@ -102,6 +111,21 @@ impl Ledger {
 
     pub(crate) fn forget(&mut self, target: &Path) {
         self.files.retain(|kept| kept.path != target);
+    }
+}
+
+impl Kept {
+    pub(crate) fn is_of(&self, client: &Client) -> bool {
+        self.clients.iter().any(|name| name == client.name)
+    }
+
+    pub(crate) fn is_in(&self, scope: Scope, places: &Places) -> bool {
+        self.scope == scope
+            && match (scope, &self.project) {
+                (Scope::Global, _) => true,
+                (Scope::Project, Some(project)) => *project == places.project,
+                (Scope::Project, None) => self.path.starts_with(&places.project),
+            }
     }
 }
 

@@ -50,7 +50,8 @@ pub struct FilePlan {
     pub before: Option<String>,
     /// What it would hold.
     pub after: String,
-    pub(crate) made: Vec<String>,
+    /// The project that it is a file of.
+    pub(crate) project: Option<PathBuf>,
     pub(crate) mode: Option<u32>,
     pub(crate) program: String,
 }
@@ -91,7 +92,7 @@ pub fn plan(
                 content,
                 before: found.text.clone(),
                 after: edited.text,
-                made: edited.made,
+                project: project.map(Path::to_path_buf),
                 mode: found.mode,
                 program: program.path.clone(),
                 path,

@@ -28,12 +28,16 @@ pub(crate) struct Found {
 
 /// Reads a file. A link is followed; within a project only to a file of the project.
 pub(crate) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Error> {
+    if let Some(project) = project {
+        expect_inside(path, project)?;
+    }
     let target = match fs::symlink_metadata(path) {
         Err(error) if is_missing(&error) => {
             return Ok(Found { target: path.to_path_buf(), text: None, mode: None });
         }
         Err(error) => return Err(Error::io("read", path, error)),
-        Ok(_) => resolved(path, project)?,
+        Ok(found) if found.is_symlink() => followed(path)?,
+        Ok(_) => path.to_path_buf(),
     };
     let found = fs::metadata(&target).map_err(|error| Error::io("read", &target, error))?;
     if !found.is_file() {
@@ -56,22 +60,52 @@ pub(crate) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Error> 
     Ok(Found { target, text: Some(text), mode })
 }
 
-/// The file itself, where a path or a folder on the way is a link.
-fn resolved(path: &Path, project: Option<&Path>) -> Result<PathBuf, Error> {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    let target = fs::canonicalize(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::refused(path, "is a link that leads to no file"),
-        _ => Error::io("follow", path, error),
-    })?;
-    if let Some(project) = project {
-        let project =
-            fs::canonicalize(project).map_err(|error| Error::io("find", project, error))?;
-        if !target.starts_with(&project) {
-            let reason = format!("leads out of the project, to {}", target.display());
-            return Err(Error::refused(path, reason));
+/// Refuses a path of a project that a link on the way leads out of it, whether or not there is a
+/// file: a repository comes from anybody, and names no place outside of itself.
+///
+/// # Errors
+///
+/// [`Error`]: the link and where it leads; or the way cannot be looked at.
+pub fn expect_inside(path: &Path, project: &Path) -> Result<(), Error> {
+    let root = match fs::canonicalize(project) {
+        // Where there is no project there is no link in it.
+        Err(error) if is_missing(&error) => return Ok(()),
+        root => root.map_err(|error| Error::io("find", project, error))?,
+    };
+    // A file that a link led to is known by its real path.
+    let start = if path.starts_with(project) { project } else { root.as_path() };
+    let below = path
+        .strip_prefix(start)
+        .map_err(|_| Error::refused(path, format!("is not in {}", project.display())))?;
+    let mut way = start.to_path_buf();
+    for part in below.components() {
+        way.push(part);
+        match fs::symlink_metadata(&way) {
+            Err(error) if is_missing(&error) => return Ok(()),
+            Err(error) => return Err(Error::io("read", &way, error)),
+            Ok(found) if !found.is_symlink() => {}
+            Ok(_) => {
+                let target = followed(&way)?;
+                if !target.starts_with(&root) {
+                    let reason =
+                        format!("is a link that leads out of the project, to {}", target.display());
+                    return Err(Error::refused(&way, reason));
+                }
+            }
         }
     }
-    Ok(if is_link { target } else { path.to_path_buf() })
+    Ok(())
+}
+
+/// What a link leads to.
+fn followed(path: &Path) -> Result<PathBuf, Error> {
+    fs::canonicalize(path).map_err(|error| {
+        if !is_missing(&error) {
+            return Error::io("follow", path, error);
+        }
+        let named = fs::read_link(path).unwrap_or_default();
+        Error::refused(path, format!("is a link that leads to no file, {}", named.display()))
+    })
 }
 
 /// Refuses a file that must not be written to, or whose folder must not.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::clients::{CLIENTS, Client, Places, Scope, client};
 use crate::content::{Content, Prune};
 use crate::error::Error;
+use crate::evidence::{self, Evidence};
 use crate::ledger::{Kept, Ledger, hash};
 use crate::plan::{Program, contents};
 use crate::read::{Found, expect_writable, read};
@@ -40,6 +41,10 @@ pub struct UndoPlan {
     pub before: Option<String>,
     /// What it would hold; none where there would be no file.
     pub after: Option<String>,
+    /// Its backups, which go.
+    pub backups: Vec<PathBuf>,
+    /// Folders that setup made, which go where nothing else is in them.
+    pub folders: Vec<PathBuf>,
     mode: Option<u32>,
     /// Clients that it stays for.
     staying: Vec<String>,
@@ -99,25 +104,15 @@ pub fn plan_undo(
 
 impl Which<'_> {
     fn takes(self, kept: &Kept, places: &Places) -> bool {
-        let of_client = self.clients.is_empty()
-            || self
-                .clients
-                .iter()
-                .any(|client| kept.clients.iter().any(|name| name == client.name));
-        let of_scope = match self.scope {
-            None => true,
-            Some(Scope::Global) => kept.scope == Scope::Global,
-            Some(Scope::Project) => {
-                kept.scope == Scope::Project && kept.path.starts_with(&places.project)
-            }
-        };
-        of_client && of_scope
+        let of_client =
+            self.clients.is_empty() || self.clients.iter().any(|client| kept.is_of(client));
+        of_client && self.scope.is_none_or(|scope| kept.is_in(scope, places))
     }
 }
 
 /// A file that the ledger knows.
 fn known(kept: &Kept, which: Which<'_>, program: &Program) -> Result<UndoPlan, Error> {
-    let found = read(&kept.path, None)?;
+    let found = read(&kept.path, kept.project.as_deref())?;
     let staying: Vec<String> = kept
         .clients
         .iter()
@@ -132,6 +127,8 @@ fn known(kept: &Kept, which: Which<'_>, program: &Program) -> Result<UndoPlan, E
         how,
         before: found.text.clone(),
         after,
+        backups: kept.backup.iter().filter(|_| staying.is_empty()).cloned().collect(),
+        folders: kept.folders.iter().filter(|_| staying.is_empty()).cloned().collect(),
         mode: found.mode,
         staying: staying.clone(),
     };
@@ -208,17 +205,24 @@ fn unknown(
     if ledger.of(&found.target).is_some() {
         return Ok(None);
     }
-    let left = content
-        .remove(&text, &program.path, Prune::Emptied)
-        .map_err(|error| Error::edit(path, error))?;
-    let Some(left) = left else { return Ok(None) };
+    let evidence = Evidence::of(&found.target);
+    let back =
+        evidence.back(content, &text, &program.path).map_err(|error| Error::edit(path, error))?;
+    let (how, after) = match back {
+        None => return Ok(None),
+        Some(evidence::Found::Original(original)) => (Undone::Restored, Some(original)),
+        Some(evidence::Found::Nothing) => (Undone::Removed, None),
+        Some(evidence::Found::Left(left)) => (Undone::OursRemoved, Some(left)),
+    };
     expect_writable(path, &found)?;
     Ok(Some(UndoPlan {
         target: found.target,
         clients: vec![client.name.to_string()],
-        how: Undone::OursRemoved,
+        how,
         before: Some(text),
-        after: Some(left),
+        after,
+        backups: evidence.paths(),
+        folders: Vec::new(),
         mode: found.mode,
         staying: Vec::new(),
     }))
@@ -264,13 +268,13 @@ fn undo_one(
         None if plan.before.is_some() => remove(&plan.target)?,
         _ => {}
     }
-    let Some(kept) = ledger.of(&plan.target).cloned() else { return Ok(None) };
-    ledger.forget(&plan.target);
-    ledger.write(ledger_path)?;
-    if let Some(backup) = &kept.backup {
-        remove(backup)?;
+    let kept = ledger.of(&plan.target).cloned();
+    if kept.is_some() {
+        ledger.forget(&plan.target);
+        ledger.write(ledger_path)?;
     }
-    Ok(Some(kept))
+    plan.backups.iter().try_for_each(|backup| remove(backup))?;
+    Ok(kept)
 }
 
 /// Removes the folders that setup made, as far as they are empty. One that holds another file of

@@ -67,18 +67,28 @@ pub(crate) fn remove_folders(folders: &[PathBuf]) {
     }
 }
 
+/// The names that a file's backups have, the first first.
+fn backup_names(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let name = path.as_os_str().to_owned();
+    (1..=BACKUPS_MAX).map(move |number| {
+        let mut name = name.clone();
+        name.push(BACKUP);
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        PathBuf::from(name)
+    })
+}
+
+/// The backups that lie beside a file.
+pub(crate) fn backups_of(path: &Path) -> Vec<PathBuf> {
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
+    backup_names(path).filter(is_there).collect()
+}
+
 /// A name for the backup of a file that nothing has.
 pub(crate) fn backup_name(path: &Path) -> Result<PathBuf, Error> {
-    let named = |ending: String| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    };
-    (1..=BACKUPS_MAX)
-        .map(|number| match number {
-            1 => named(BACKUP.to_string()),
-            number => named(format!("{BACKUP}-{number}")),
-        })
+    backup_names(path)
         .find(|path| path.symlink_metadata().is_err())
         .ok_or_else(|| Error::refused(path, format!("has {BACKUPS_MAX} backups beside it already")))
 }

@@ -145,22 +145,131 @@ fn with_a_line(text: &str, case: &Case) -> String {
 }
 
 #[test]
-fn without_the_ledger_ours_is_recognised_and_goes() {
+fn without_the_ledger_the_backups_bring_every_file_back() {
     for case in cases() {
         let (mut world, file) = case.world();
+        let before = world.files();
         world
             .set_up(&case.client, Scope::Global)
             .unwrap_or_else(|e| panic!("{}: {e}", case.name()));
         world.ledger = kapsa_setup::Ledger::default();
         world.undo();
-        let left = fs::read_to_string(&file).expect("the file");
-        assert!(
-            !left.contains(PROGRAM) && !left.contains("kapsa:begin"),
-            "{}: {left}",
-            case.name()
-        );
+        if case.has_ours_already() {
+            let left = fs::read_to_string(&file).expect("the file");
+            assert!(!left.contains(PROGRAM) && !left.contains("kapsa:begin"), "{left}");
+        } else {
+            assert_eq!(world.files(), before, "{}", case.name());
+        }
         let again = world.undo();
         assert!(again.is_empty(), "{}: {again:?}", case.name());
+    }
+}
+
+#[test]
+fn without_the_ledger_what_a_person_added_stays() {
+    for case in cases().iter().filter(|case| !case.has_ours_already()) {
+        let (mut world, file) = case.world();
+        world
+            .set_up(&case.client, Scope::Global)
+            .unwrap_or_else(|e| panic!("{}: {e}", case.name()));
+        let set_up = fs::read_to_string(&file).expect("the file");
+        fs::write(&file, with_a_line(&set_up, case)).expect("an edit");
+        world.ledger = kapsa_setup::Ledger::default();
+        world.undo();
+        let left = fs::read_to_string(&file).expect("the file");
+        assert!(left.contains("of a person"), "{}: {left}", case.name());
+        assert!(!left.contains(PROGRAM) && !left.contains("kapsa:begin"), "{left}");
+        let original = String::from_utf8(case.bytes.clone()).expect("a text");
+        if original.trim_start_matches('\u{feff}').lines().count() > 2 {
+            assert_eq!(left, with_a_line(&original, case), "{}", case.name());
+        }
+        let beside = world.files().into_iter().filter(|(path, _)| is_backup(path)).count();
+        assert_eq!(beside, 0, "{}: a backup is left", case.name());
+    }
+}
+
+fn is_backup(path: &Path) -> bool {
+    path.to_string_lossy().contains("kapsa-backup")
+}
+
+#[test]
+fn without_the_ledger_files_that_setup_made_go() {
+    for client in &kapsa_setup::CLIENTS {
+        let mut world = World::new();
+        world.set_up(client.name, Scope::Global).expect("it is set up");
+        world.ledger = kapsa_setup::Ledger::default();
+        // Another version of this program was there.
+        world.program.path = "/elsewhere/kapsa".to_string();
+        world.undo();
+        assert_eq!(world.files(), [], "{}", client.name);
+    }
+}
+
+#[test]
+fn empty_containers_of_a_person_stay() {
+    const OWN: &str = "{\n  \"mcpServers\": {}\n}\n";
+    // With the ledger, without it, and without backups. Where all are gone and nothing else is in
+    // the file, it cannot be known from one that setup made.
+    for lost in 0..3 {
+        for edit in ["", "\"added\": 1, "].into_iter().skip(lost / 2) {
+            let mut world = World::new();
+            let file = world.file("claude-code", "server");
+            put(&file, OWN.as_bytes());
+            world.set_up("claude-code", Scope::Global).expect("it is set up");
+            let edited = |text: &str| text.replacen('{', &format!("{{{edit}"), 1);
+            fs::write(&file, edited(&fs::read_to_string(&file).expect("the file")))
+                .expect("edited");
+            if lost > 0 {
+                world.ledger = kapsa_setup::Ledger::default();
+            }
+            if lost > 1 {
+                let backups = world.files().into_iter().filter(|(path, _)| is_backup(path));
+                backups.for_each(|(path, _)| fs::remove_file(path).expect("a backup"));
+            }
+            world.undo();
+            let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+            let left = fs::read_to_string(&file).expect("the file stays");
+            assert_eq!(squeezed(&left), squeezed(&edited(OWN)), "{lost} lost");
+        }
+    }
+}
+
+#[test]
+fn a_container_that_became_a_persons_own_stays() {
+    let mut world = World::new();
+    let file = world.file("claude-code", "server");
+    put(&file, b"{}\n");
+    world.set_up("claude-code", Scope::Global).expect("it is set up");
+    put(&file, b"{\n  \"mcpServers\": {}\n}\n");
+    world.set_up("claude-code", Scope::Global).expect("it is set up again");
+    let text = fs::read_to_string(&file).expect("the file").replacen('{', "{\"added\": 1,", 1);
+    put(&file, text.as_bytes());
+    world.undo();
+    let left = fs::read_to_string(&file).expect("the file");
+    assert!(left.contains("mcpServers") && !left.contains("kapsa"), "{left}");
+}
+
+#[test]
+fn a_setup_after_the_ledger_was_lost_still_knows_the_original() {
+    for case in cases().iter().filter(|case| !case.has_ours_already()) {
+        let (mut world, _) = case.world();
+        let before = world.files();
+        world.set_up(&case.client, Scope::Global).expect("it is set up");
+        world.ledger = kapsa_setup::Ledger::default();
+        world.program.path = "/elsewhere/kapsa".to_string();
+        world.set_up(&case.client, Scope::Global).expect("it is set up again");
+        world.undo();
+        let left: Vec<_> = world.files();
+        // What was not there before the first setup was there before the second.
+        let of_file = |files: &[(PathBuf, Vec<u8>)]| {
+            files
+                .iter()
+                .filter(|(path, _)| before.iter().any(|(was, _)| was == path))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of_file(&left), before, "{}", case.name());
+        assert!(left.iter().all(|(path, _)| !is_backup(path)), "{}", case.name());
     }
 }
 

@@ -109,6 +109,100 @@ fn a_link_of_a_project_does_not_lead_out_of_it() {
 }
 
 #[test]
+fn a_linked_folder_of_a_project_leads_nowhere_else() {
+    for (client, folder) in [
+        ("claude-code", ".claude"),
+        ("codex", ".codex"),
+        ("cursor", ".cursor"),
+        ("gemini", ".gemini"),
+        ("vscode", ".vscode"),
+        ("copilot", ".github"),
+    ] {
+        for outside in ["outside", "outside/not/there"] {
+            let world = World::new();
+            let other = world.root.path().join("outside");
+            fs::create_dir(&other).expect("a folder");
+            let link = world.places.project.join(folder);
+            let target = world.root.path().join(outside);
+            symlink(&target, &link).expect("a link");
+            let (error, code) = refused(world, client, Scope::Project);
+            assert_eq!(code, "refused");
+            assert!(error.contains(&link.display().to_string()), "{error}");
+            assert!(error.contains(&target.display().to_string()), "{error}");
+            assert!(error.contains("is a link that leads"), "{error}");
+        }
+    }
+    // Through a link within the project to one that leads out.
+    let world = World::new();
+    let project = &world.places.project;
+    fs::create_dir(world.root.path().join("outside")).expect("a folder");
+    symlink(world.root.path().join("outside"), project.join("out")).expect("a link");
+    symlink("out", project.join(".cursor")).expect("a link");
+    assert!(refused(world, "cursor", Scope::Project).0.contains("leads out of the project"));
+}
+
+#[test]
+fn links_within_a_project_and_of_the_user_are_followed() {
+    for scope in [Scope::Project, Scope::Global] {
+        let mut world = World::new();
+        let (base, real) = match scope {
+            Scope::Project => (world.places.project.clone(), world.places.project.join("agents")),
+            Scope::Global => (world.places.home.clone(), world.root.path().join("dotfiles")),
+        };
+        fs::create_dir(&real).expect("a folder");
+        put(&real.join("mcp.json"), b"{}\n");
+        for folder in [".claude", ".cursor"] {
+            symlink(&real, base.join(folder)).expect("a link");
+        }
+        let before = world.files();
+        for client in ["claude-code", "cursor"] {
+            world.set_up(client, scope).expect("it is set up");
+        }
+        assert!(fs::read_to_string(real.join("mcp.json")).expect("it").contains("kapsa"));
+        assert!(fs::read_to_string(real.join("settings.json")).expect("it").contains("kapsa"));
+        world.undo();
+        assert_eq!(world.files(), before);
+        assert_eq!(fs::read(real.join("mcp.json")).expect("it"), b"{}\n");
+        assert!(!real.join("settings.json").exists());
+    }
+}
+
+#[test]
+fn undo_follows_no_link_that_came_afterwards() {
+    let mut world = World::new();
+    let file = world.places.project.join(".cursor/mcp.json");
+    put(&file, b"{}\n");
+    world.set_up("cursor", Scope::Project).expect("it is set up");
+    let outside = world.root.path().join("outside");
+    put(&outside.join("mcp.json"), &fs::read(&file).expect("the file"));
+    fs::remove_dir_all(world.places.project.join(".cursor")).expect("it goes");
+    symlink(&outside, world.places.project.join(".cursor")).expect("a link");
+    let (plans, errors) = plan_undo(&world.ledger, &[], None, &world.places, &world.program);
+    assert!(errors.iter().any(|error| error.to_string().contains("leads out")), "{errors:?}");
+    let path = world.ledger_path();
+    kapsa_setup::undo(&plans, &mut world.ledger, &path).expect("the others are undone");
+    assert!(fs::read_to_string(outside.join("mcp.json")).expect("it").contains("kapsa"));
+}
+
+#[test]
+fn undo_of_a_project_leaves_the_one_within_it_alone() {
+    let mut world = World::new();
+    world.set_up("cursor", Scope::Project).expect("it is set up");
+    let outer = world.places.project.clone();
+    world.places.project = outer.join("inner");
+    fs::create_dir(&world.places.project).expect("a folder");
+    world.set_up("cursor", Scope::Project).expect("it is set up");
+    world.places.project = outer.clone();
+    let scope = Some(Scope::Project);
+    let (plans, errors) = plan_undo(&world.ledger, &[], scope, &world.places, &world.program);
+    assert!(errors.is_empty(), "{errors:?}");
+    let path = world.ledger_path();
+    kapsa_setup::undo(&plans, &mut world.ledger, &path).expect("it is undone");
+    assert!(!outer.join(".cursor/mcp.json").exists());
+    assert!(outer.join("inner/.cursor/mcp.json").exists());
+}
+
+#[test]
 fn an_entry_of_somebody_else_is_shown_and_stays_unless_forced() {
     for (client, text, found) in [
         ("claude-code", r#"{"mcpServers":{"kapsa":{"command":"npx","args":["x"]}}}"#, "npx"),
