@@ -205,48 +205,62 @@ fn without_the_ledger_files_that_setup_made_go() {
     }
 }
 
+/// Edits of a person: none, an addition, and another layout of the whole file.
+const EDITS: [fn(&str) -> String; 3] = [
+    str::to_string,
+    |text| text.replacen('{', "{\"added\": 1, ", 1),
+    |text| text.replacen('{', "{\"added\": 1, ", 1).replace('\n', ""),
+];
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
 #[test]
-fn empty_containers_of_a_person_stay() {
-    const OWN: &str = "{\n  \"mcpServers\": {}\n}\n";
+fn empty_containers_of_a_person_stay_and_those_of_setup_go() {
     // With the ledger, without it, and without backups. Where all are gone and nothing else is in
-    // the file, it cannot be known from one that setup made.
-    for lost in 0..3 {
-        for edit in ["", "\"added\": 1, "].into_iter().skip(lost / 2) {
-            let mut world = World::new();
-            let file = world.file("claude-code", "server");
-            put(&file, OWN.as_bytes());
-            world.set_up("claude-code", Scope::Global).expect("it is set up");
-            let edited = |text: &str| text.replacen('{', &format!("{{{edit}"), 1);
-            fs::write(&file, edited(&fs::read_to_string(&file).expect("the file")))
-                .expect("edited");
-            if lost > 0 {
-                world.ledger = kapsa_setup::Ledger::default();
+    // the file, it cannot be known from one that setup made; nor can containers.
+    for (original, is_own) in
+        [("{\n  \"mcpServers\": {}\n}\n", true), ("{\n  \"a\": 1\n}\n", false)]
+    {
+        for lost in 0..if is_own { 3 } else { 2 } {
+            for edit in EDITS.iter().skip(lost / 2) {
+                let mut world = World::new();
+                let file = world.file("claude-code", "server");
+                put(&file, original.as_bytes());
+                world.set_up("claude-code", Scope::Global).expect("it is set up");
+                let text = fs::read_to_string(&file).expect("the file");
+                fs::write(&file, edit(&text)).expect("edited");
+                if lost > 0 {
+                    world.ledger = kapsa_setup::Ledger::default();
+                }
+                if lost > 1 {
+                    let backups = world.files().into_iter().filter(|(path, _)| is_backup(path));
+                    backups.for_each(|(path, _)| fs::remove_file(path).expect("a backup"));
+                }
+                world.undo();
+                let left = fs::read_to_string(&file).expect("the file stays");
+                assert_eq!(squeezed(&left), squeezed(&edit(original)), "{lost} lost");
             }
-            if lost > 1 {
-                let backups = world.files().into_iter().filter(|(path, _)| is_backup(path));
-                backups.for_each(|(path, _)| fs::remove_file(path).expect("a backup"));
-            }
-            world.undo();
-            let squeezed = |text: &str| text.split_whitespace().collect::<String>();
-            let left = fs::read_to_string(&file).expect("the file stays");
-            assert_eq!(squeezed(&left), squeezed(&edited(OWN)), "{lost} lost");
         }
     }
 }
 
 #[test]
 fn a_container_that_became_a_persons_own_stays() {
-    let mut world = World::new();
-    let file = world.file("claude-code", "server");
-    put(&file, b"{}\n");
-    world.set_up("claude-code", Scope::Global).expect("it is set up");
-    put(&file, b"{\n  \"mcpServers\": {}\n}\n");
-    world.set_up("claude-code", Scope::Global).expect("it is set up again");
-    let text = fs::read_to_string(&file).expect("the file").replacen('{', "{\"added\": 1,", 1);
-    put(&file, text.as_bytes());
-    world.undo();
-    let left = fs::read_to_string(&file).expect("the file");
-    assert!(left.contains("mcpServers") && !left.contains("kapsa"), "{left}");
+    for edit in EDITS {
+        let mut world = World::new();
+        let file = world.file("claude-code", "server");
+        put(&file, b"{}\n");
+        world.set_up("claude-code", Scope::Global).expect("it is set up");
+        put(&file, b"{\n  \"mcpServers\": {}\n}\n");
+        world.set_up("claude-code", Scope::Global).expect("it is set up again");
+        let text = fs::read_to_string(&file).expect("the file");
+        fs::write(&file, edit(&text)).expect("edited");
+        world.undo();
+        let left = fs::read_to_string(&file).expect("the file");
+        assert!(left.contains("mcpServers") && !left.contains("kapsa"), "{left}");
+    }
 }
 
 #[test]
