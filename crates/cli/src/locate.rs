@@ -29,20 +29,46 @@ pub(crate) fn capsule(asked: Option<&Path>) -> Result<PathBuf> {
 /// The workspace's capsule in a folder or in the nearest one above that has one.
 pub(crate) fn seen_from(here: &Path) -> Result<PathBuf> {
     // A working tree of its own shares the memory of its repository.
-    let shared =
-        || shared_root(here).map(|root| root.join(workspace())).filter(|path| path.exists());
-    nearest(here).or_else(shared).ok_or_else(|| {
+    let shared = || shared_root(here).filter(|root| root.join(workspace()).exists());
+    let folder = workspace_above(here).or_else(shared).ok_or_else(|| {
         CliError::user(
             "no_capsule",
             format!("no {WORKSPACE_FOLDER}/{WORKSPACE_FILE} here or in any parent folder"),
         )
         .hint("kapsa init creates one here; --capsule PATH or KAPSA_CAPSULE selects another")
+    })?;
+    expect_inside(&folder)?;
+    Ok(folder.join(workspace()))
+}
+
+/// Refuses the workspace of a folder where a link leads out of the folder, to the memory of
+/// somebody else: a folder may come from anybody, and nobody has named what it leads to. The home
+/// folder is the user's own.
+pub(crate) fn expect_inside(folder: &Path) -> Result<()> {
+    let is_link =
+        |name: PathBuf| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_symlink());
+    if !is_link(WORKSPACE_FOLDER.into()) && !is_link(workspace()) || is_home(folder) {
+        return Ok(());
+    }
+    kapsa_setup::expect_inside(&folder.join(workspace()), folder).map_err(|error| {
+        CliError::user("capsule_elsewhere", error.to_string())
+            .hint("name the capsule that is meant: --capsule PATH or KAPSA_CAPSULE")
     })
 }
 
+fn is_home(folder: &Path) -> bool {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    home.and_then(|home| home.canonicalize().ok())
+        .is_some_and(|home| folder.canonicalize().is_ok_and(|folder| folder == home))
+}
+
 /// The capsule that `init` makes: the one asked for, else this folder's.
-pub(crate) fn capsule_to_make(asked: Option<&Path>) -> PathBuf {
-    given(asked).map_or_else(workspace, Path::to_path_buf)
+pub(crate) fn capsule_to_make(asked: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = given(asked) {
+        return Ok(path.to_path_buf());
+    }
+    expect_inside(Path::new("."))?;
+    Ok(workspace())
 }
 
 /// The folder here or above that has a workspace.
@@ -113,16 +139,13 @@ fn given(asked: Option<&Path>) -> Option<&Path> {
     asked.filter(|path| !path.as_os_str().is_empty())
 }
 
-fn nearest(from: &Path) -> Option<PathBuf> {
-    workspace_above(from).map(|folder| folder.join(workspace()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_nearest_workspace_wins() {
+        let nearest = |from: &Path| workspace_above(from).map(|folder| folder.join(workspace()));
         let root = tempfile::tempdir().expect("a temporary folder");
         let deep = root.path().join("a/b");
         std::fs::create_dir_all(deep.join("c")).expect("folders");
@@ -137,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_empty_path_is_none() {
-        assert_eq!(capsule_to_make(Some(Path::new(""))), workspace());
-        assert_eq!(capsule_to_make(Some(Path::new("x"))), Path::new("x"));
+        let to_make = |asked: &str| capsule_to_make(Some(Path::new(asked))).expect("a path");
+        assert_eq!((to_make(""), to_make("x")), (workspace(), PathBuf::from("x")));
     }
 }

@@ -19,7 +19,7 @@ const BACKUPS_MAX: u32 = 10_000;
 
 /// `kapsa init`.
 pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
-    let path = locate::capsule_to_make(app.global.capsule.as_deref());
+    let path = locate::capsule_to_make(app.global.capsule.as_deref())?;
     make_folder(&path)?;
     let mut backup = None;
     if args.force {

@@ -78,7 +78,10 @@ impl Runs {
         let workspace =
             match app.global.capsule.as_deref().filter(|path| !path.as_os_str().is_empty()) {
                 Some(path) => path.to_path_buf(),
-                None => setup.root.join(locate::workspace()),
+                None => {
+                    locate::expect_inside(&setup.root)?;
+                    setup.root.join(locate::workspace())
+                }
             };
         let mut options = app.write_options(None);
         if app.global.lock_timeout.is_none() {

@@ -114,7 +114,9 @@ fn a_wrong_call_blocks_the_tool() {
     for args in [
         &["hook"][..],
         &["hook", "write-guard"],
-        &["hook", "nonsense"],
+        &["hook", "write_guard"],
+        &["hook", "WriteGaurd"],
+        &["hook", "--memory-root", "memory", "write-guard"],
         &["hook", "write-guard", "--memory-root", "memory"],
         &["hook", "write-guard", "--memory-root", "memory", "--run-folder", "missing"],
         &["hook", "write-guard", "--memory-root", "memory", "--run-folder", RUN, "--nonsense"],

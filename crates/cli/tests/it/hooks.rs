@@ -34,7 +34,9 @@ const SESSIONS: &str = "home/.claude/projects/shop";
 /// Calls a hook of this sandbox, whose home is in it.
 fn command(sandbox: &Sandbox, args: &[&str]) -> Command {
     let mut command = sandbox.command();
-    for name in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "KAPSA_EXTRACTION"] {
+    for name in
+        ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "KAPSA_EXTRACTION"]
+    {
         command.env_remove(name);
     }
     command.env("HOME", sandbox.path("home")).arg("hook").args(args);
@@ -176,6 +178,11 @@ fn whatever_is_wrong_with_an_event_or_a_call_a_hook_ends_well_and_says_so_in_a_l
         &["stop", "--client", "nobody"],
         &["user-prompt-submit", "--min-score", "2"],
         &["PostToolUse"],
+        &["beforeSubmitPrompt"],
+        &["session.created"],
+        &["unknown"],
+        &["UNKNOWN", "--client", "codex"],
+        &["--client", "codex", "post-tool-use"],
         &["session-start", "--agent", ""],
     ] {
         let run = hook(&sandbox, args, &event(&sandbox, "x", json!({})));
@@ -366,6 +373,71 @@ fn what_is_no_trace_of_the_session_is_not_read() {
 }
 
 #[test]
+fn what_only_looks_like_a_file_is_not_read_by_the_process_either() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let path = trace(&sandbox, "s1", &["Rename it", "assistant: Done.", RULE]);
+    let odd = |name: &str| sandbox.path(SESSIONS).join(name);
+    assert!(Command::new("mkfifo").arg(odd("fifo.jsonl")).status().expect("it runs").success());
+    symlink("/dev/zero", odd("zero.jsonl")).expect("a link");
+    symlink(&path, odd("link.jsonl")).expect("a link");
+    symlink("/proc/self", odd("system")).expect("a link");
+    let paths = [
+        odd("fifo.jsonl"),
+        odd("zero.jsonl"),
+        odd("link.jsonl"),
+        odd("system/environ"),
+        odd(""),
+        "/dev/zero".into(),
+        "/proc/self/environ".into(),
+        odd("gone.jsonl"),
+    ];
+    for path in &paths {
+        let mut drain = command(&sandbox, &["drain", "--"]);
+        drain.arg(path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let run = ended(drain.spawn().expect("the binary starts"));
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{path:?}: {run:?}");
+        let status = sandbox.json(&["status"]);
+        assert_eq!(status["read_count"], json!(0), "{path:?}: {status}");
+        let of = event(&sandbox, "Stop", json!({"transcript_path": path}));
+        let run = hook(&sandbox, &["stop"], &of);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{path:?}: {run:?}");
+        assert!(run.err.is_empty() || run.err.contains("regular file"), "{path:?}: {run:?}");
+    }
+    assert!(left_behind(&sandbox).is_empty() && facts(&sandbox).is_empty());
+}
+
+#[test]
+fn what_a_full_queue_does_not_take_is_read_when_its_turn_comes() {
+    use kapsa_memory::{Holder, Lock, WriteOptions};
+    use kapsa_traces::queue::{JOBS_MAX, JobFile, JobQueue};
+    let sandbox = Sandbox::new();
+    let location = kapsa_agents::StoreLocation::new(&sandbox.capsule(), WriteOptions::new(|| 1));
+    let is_full = JobQueue::change(&location, |queue| {
+        (0..=JOBS_MAX)
+            .filter(|number| {
+                let path = format!("/somewhere/{number}.jsonl");
+                queue.add(&JobFile { path, ..JobFile::default() }, 1)
+            })
+            .count()
+    });
+    assert_eq!(is_full.expect("queued"), JOBS_MAX, "the queue is full");
+    // Another process of a hook is at work.
+    let busy = sandbox.path(".kapsa/workspace.kapsa.hooks");
+    let lock = Lock::acquire(&busy, &Holder::default(), Duration::ZERO).expect("it is free");
+    let path = trace(&sandbox, "s1", &["Rename it", "assistant: Done.", RULE]);
+    let of = event(&sandbox, "SessionEnd", json!({"transcript_path": path}));
+    assert_eq!(hook(&sandbox, &["session-end"], &of).code, Some(0));
+    // It is somewhere between its first look at the lock and the last.
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(left_behind(&sandbox).len(), 1, "it waits, since nobody else would read the trace");
+    assert!(facts(&sandbox).is_empty());
+    drop(lock);
+    settle(&sandbox);
+    assert_eq!(facts(&sandbox).len(), 1);
+}
+
+#[test]
 fn a_queue_that_came_with_a_capsule_names_no_file_that_is_followed() {
     let sandbox = Sandbox::new();
     write_session(&sandbox, "private/p.jsonl", "p", &["Go on", "assistant: Yes.", SUBJECTS[1]]);
@@ -445,7 +517,8 @@ fn a_prompt_brings_up_what_surely_answers_it_and_nothing_else() {
         context(&hook(&sandbox, &args, &event(&sandbox, "UserPromptSubmit", fields)))
     };
     for name in ["prompt", "user_prompt"] {
-        let told = asked(json!({name: "On which port does staging listen?"}), &[]);
+        let told =
+            asked(json!({name: "On which port does staging listen?", "session_id": name}), &[]);
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines.len(), 3, "{told}");
         assert!(lines[0].contains("data, not instructions"), "{told}");
@@ -497,6 +570,83 @@ fn a_session_is_told_within_a_budget_and_nothing_stored_breaks_out() {
     }
     let few = start(&["--budget", "120"], json!({}));
     assert!(few.len() <= 480 && few.lines().count() < 11 && few.lines().count() > 2, "{few}");
+}
+
+#[test]
+fn of_two_hooks_for_one_event_one_tells() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["fact", "add", "Staging listens on port 5433"]);
+    let started = |session: &str, source: &str| {
+        let fields = json!({"session_id": session, "source": source});
+        event(&sandbox, "SessionStart", fields)
+    };
+    let told = |verb: &str, event: &Value| context(&hook(&sandbox, &[verb], event));
+    // At once, as programs call them.
+    let of = started("one", "startup");
+    let both: Vec<String> = thread::scope(|scope| {
+        let hooks: Vec<_> = (0..4).map(|_| scope.spawn(|| told("session-start", &of))).collect();
+        hooks.into_iter().map(|hook| hook.join().expect("it ends")).collect()
+    });
+    assert_eq!(both.iter().filter(|told| told.contains("5433")).count(), 1, "{both:?}");
+    assert_eq!(both.iter().filter(|told| told.is_empty()).count(), 3, "{both:?}");
+    // What is another event is told: the context was dropped, or it is another session.
+    assert!(told("session-start", &started("one", "compact")).contains("5433"));
+    assert!(told("session-start", &started("two", "startup")).contains("5433"));
+    let prompt = event(
+        &sandbox,
+        "UserPromptSubmit",
+        json!({"prompt": "On which port does staging listen?"}),
+    );
+    assert!(told("user-prompt-submit", &prompt).contains("5433"));
+    assert_eq!(told("user-prompt-submit", &prompt), "");
+    // So is what is known since.
+    sandbox.ok(&["fact", "add", "Production listens on port 80"]);
+    assert!(told("session-start", &started("two", "startup")).contains("Production"));
+    // Without a folder for notes it is told each time.
+    std::fs::remove_dir_all(sandbox.path("home/.local/state")).expect("it goes");
+    sandbox.write("home/.local/state", "");
+    for _ in 0..2 {
+        assert!(told("session-start", &started("three", "startup")).contains("5433"));
+    }
+}
+
+#[test]
+fn a_linked_memory_of_a_folder_leads_nowhere_else() {
+    use std::os::unix::fs::symlink;
+    let other = Sandbox::new();
+    other.ok(&["fact", "add", "The vault code is 7"]);
+    for name in [".kapsa", ".kapsa/workspace.kapsa"] {
+        let sandbox = Sandbox::empty();
+        std::fs::create_dir_all(sandbox.path(name).parent().expect("a folder")).expect("made");
+        symlink(other.path(name), sandbox.path(name)).expect("a link");
+        let path = trace(&sandbox, "s1", &["Rename it", "assistant: Done.", RULE]);
+        let fields = json!({"transcript_path": path, "prompt": "what is the vault code"});
+        for verb in OPEN.iter().filter(|verb| **verb != "pre-tool-use") {
+            let run = hook(&sandbox, &[verb], &event(&sandbox, verb, fields.clone()));
+            assert_eq!((run.code, run.err.lines().count()), (Some(0), 1), "{verb}: {run:?}");
+            assert!(run.err.contains("is a link that leads out of"), "{verb}: {run:?}");
+            assert!(!run.out.contains("code is 7"), "{verb}: {run:?}");
+        }
+        for args in [&["find", "vault"][..], &["put", "--text", "x"], &["init"]] {
+            let error = sandbox.fails(args, 1, "capsule_elsewhere");
+            assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("--capsule")));
+        }
+        // Whoever names it is served.
+        let capsule = other.capsule().display().to_string();
+        assert!(sandbox.ok(&["--capsule", &capsule, "find", "vault"]).contains("code is 7"));
+        assert!(left_behind(&sandbox).is_empty());
+    }
+    assert_eq!(facts(&other).len(), 1, "nothing was written through the link");
+    // Within the folder a link is followed, and so is the home folder's own.
+    let sandbox = Sandbox::new();
+    std::fs::rename(sandbox.path(".kapsa"), sandbox.path("data")).expect("moved");
+    symlink("data", sandbox.path(".kapsa")).expect("a link");
+    sandbox.ok(&["put", "--text", "The oven is broken"]);
+    let sandbox = Sandbox::empty();
+    std::fs::create_dir_all(sandbox.path("home")).expect("a home");
+    symlink(other.path(".kapsa"), sandbox.path("home/.kapsa")).expect("a link");
+    let of = event(&sandbox, "SessionStart", json!({"cwd": sandbox.path("home")}));
+    assert!(context(&hook(&sandbox, &["session-start"], &of)).contains("code is 7"));
 }
 
 #[test]

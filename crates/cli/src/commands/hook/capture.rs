@@ -55,15 +55,20 @@ fn trace(path: &Path) -> Result<Option<(PathBuf, JobFile)>> {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return refused("a trace has an absolute path without `..`");
     }
-    if NO_FILES.iter().any(|folder| path.starts_with(folder)) {
-        return refused("what is there is no file, whatever it looks like");
-    }
     match kapsa_traces::job_file(path) {
-        Ok(Some(file)) => Ok(Some((path.to_path_buf(), file))),
-        Ok(None) => refused("it is not a regular file"),
+        Ok(Some(file)) if is_regular(path) => Ok(Some((path.to_path_buf(), file))),
+        Ok(_) => refused("it is not a regular file"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::io(&format!("look at {}", path.display()), &error)),
     }
+}
+
+/// Whether a path is a regular file itself, wherever the folders on the way lead. What is in the
+/// system's own folders only looks like one.
+pub(super) fn is_regular(path: &Path) -> bool {
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let is_system = |real: &Path| NO_FILES.iter().any(|folder| real.starts_with(folder));
+    is_file && path.canonicalize().is_ok_and(|real| !is_system(&real))
 }
 
 /// Starts the process that reads what is queued.

@@ -17,6 +17,7 @@ use kapsa_memory::{CapsuleError, Error as MemoryError, Lock};
 use kapsa_traces::queue::{JobFile, JobHolder, JobQueue};
 use kapsa_traces::{Claims, Extractor, SyncOptions, sync as sync_traces};
 
+use super::capture::is_regular;
 use crate::app::App;
 use crate::args::{Drain, EmbedWhen};
 use crate::commands::embed::New;
@@ -109,7 +110,7 @@ impl Draining {
 
     /// Whether something is left that can be read.
     fn is_due(&self, app: &App) -> Result<bool> {
-        Ok(self.due(app)?.iter().any(|path| path.is_file()))
+        Ok(self.due(app)?.iter().any(|path| is_regular(path)))
     }
 
     /// Puts what this process was started for into the queue, however long another writer takes.
@@ -118,6 +119,7 @@ impl Draining {
         let files: Vec<JobFile> = self
             .own
             .iter()
+            .filter(|path| is_regular(path))
             // May be dropped: what is gone, or cannot even be looked at, cannot be read either.
             .filter_map(|path| kapsa_traces::job_file(path).ok().flatten())
             .collect();
@@ -150,11 +152,13 @@ impl Draining {
         Ok(())
     }
 
-    /// Takes files that are gone out of what is to be read, and out of the queue.
+    /// Takes what is no regular file out of what is to be read, and what is gone out of the queue.
     fn forget_gone(&self, app: &App, changed: &mut BTreeSet<PathBuf>) -> Result<()> {
-        let (there, gone): (BTreeSet<_>, BTreeSet<_>) =
-            std::mem::take(changed).into_iter().partition(|path| path.is_file());
-        *changed = there;
+        let (regular, others): (BTreeSet<_>, BTreeSet<_>) =
+            std::mem::take(changed).into_iter().partition(|path| is_regular(path));
+        *changed = regular;
+        let gone: Vec<PathBuf> =
+            others.into_iter().filter(|path| path.symlink_metadata().is_err()).collect();
         if gone.is_empty() {
             return Ok(());
         }

@@ -15,14 +15,20 @@ use crate::sys;
 
 /// Longest event, in bytes: it holds all that a tool writes.
 const EVENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Longest pause before the event and within it.
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Longest pause before an event and within it, of hooks that fail open. A program writes its event at once, so a pause is
+/// that of a program that ended or hangs, or of a machine that is busy; what follows must have time
+/// left before the hook's own end (900 ms where it queues a trace).
+const PAUSE_MAX: Duration = Duration::from_millis(400);
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What is read of an event; programs put more into it.
 #[derive(Debug)]
 pub(super) struct Event {
+    /// The session, as its program names it.
+    pub(super) session: Option<String>,
+    /// What began it, such as `startup` or `compact`.
+    pub(super) source: String,
     /// Where the session works.
     pub(super) cwd: Option<PathBuf>,
     /// What the person typed.
@@ -37,6 +43,10 @@ pub(super) struct Event {
 /// An event as it comes. What one event lacks another has, and what is there may be null.
 #[derive(Deserialize)]
 struct RawEvent {
+    #[serde(default)]
+    session_id: Value,
+    #[serde(default)]
+    source: Value,
     cwd: Option<PathBuf>,
     prompt: Option<String>,
     user_prompt: Option<String>,
@@ -50,9 +60,12 @@ struct RawEvent {
 impl Event {
     /// Reads one from standard input.
     pub(super) fn read() -> Result<Event> {
-        let raw: RawEvent = object()?;
+        let raw: RawEvent = object(PAUSE_MAX)?;
         let traces = [raw.transcript_path, raw.agent_transcript_path];
+        let session = raw.session_id.as_str().filter(|id| !id.is_empty());
         Ok(Event {
+            session: session.map(str::to_string),
+            source: raw.source.as_str().unwrap_or_default().to_string(),
             cwd: raw.cwd,
             prompt: raw.prompt.or(raw.user_prompt).unwrap_or_default(),
             traces: traces
@@ -67,10 +80,11 @@ impl Event {
 }
 
 /// One JSON object from standard input. Reads no further than to its end: whoever calls may keep
-/// the pipe open for as long as the session lasts.
-pub(super) fn object<T: DeserializeOwned>() -> Result<T> {
+/// the pipe open for as long as the session lasts. Goes on after a pause of `patience`.
+pub(super) fn object<T: DeserializeOwned>(patience: Duration) -> Result<T> {
     let input = standard_input()?;
-    let input = BufReader::with_capacity(CHUNK_BYTES, Patient(input.lock()));
+    let input = Patient { input: input.lock(), patience };
+    let input = BufReader::with_capacity(CHUNK_BYTES, input);
     let mut values = serde_json::Deserializer::from_reader(input.take(EVENT_BYTES_MAX)).into_iter();
     match values.next() {
         Some(Ok(event)) => Ok(event),
@@ -89,15 +103,18 @@ pub(super) fn malformed(reason: &str) -> CliError {
     )
 }
 
-/// Standard input that waits for at most [`PAUSE_MAX`] at once.
-struct Patient<R>(R);
+/// Standard input that waits for so long at once, and no longer.
+struct Patient<R> {
+    input: R,
+    patience: Duration,
+}
 
 impl<R: Read> Read for Patient<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if sys::is_readable(io::stdin().as_raw_fd(), PAUSE_MAX)? {
-            return self.0.read(buffer);
+        if sys::is_readable(io::stdin().as_raw_fd(), self.patience)? {
+            return self.input.read(buffer);
         }
-        let reason = format!("nothing came for {} s", PAUSE_MAX.as_secs());
+        let reason = format!("nothing came for {} ms", self.patience.as_millis());
         Err(io::Error::new(io::ErrorKind::TimedOut, reason))
     }
 }

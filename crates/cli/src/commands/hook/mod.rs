@@ -9,6 +9,7 @@ mod deadline;
 mod drain;
 mod event;
 mod guard;
+mod once;
 mod told;
 mod write_guard;
 
@@ -28,6 +29,10 @@ use event::Event;
 
 /// The verb whose failure keeps a tool from being used.
 const CLOSED: &str = "write-guard";
+/// The verb of the process that a hook leaves behind.
+const DRAIN: &str = "drain";
+/// Most letters that differ where somebody meant the guard.
+const TYPOS_MAX: usize = 4;
 /// The verbs that fail open, by the names that are typed and by those of the events.
 const OPEN: [(&str, &str); 7] = [
     ("session-start", "SessionStart"),
@@ -40,13 +45,19 @@ const OPEN: [(&str, &str); 7] = [
 ];
 
 /// The verb of a call of `hook` that fails open, by the words after `hook`: those above, and any
-/// other name that is written as events are. A misspelt guard is no such name.
+/// other name, since programs have events of their own. What may be the guard's name, misspelt, is
+/// none of them: a guard that lets everything pass is worse than one that blocks.
 pub(crate) fn open_verb(words: &[OsString]) -> Option<&str> {
     let mut words = words.iter().filter_map(|word| word.to_str());
-    let verb = words.find(|word| !word.starts_with('-'))?;
-    let is_event = verb.starts_with(|c: char| c.is_ascii_uppercase());
+    let verb = words.clone().find(|word| !word.starts_with('-'))?;
     let is_open = OPEN.iter().any(|(name, event)| *name == verb || *event == verb);
-    (is_open || is_event && verb != CLOSED).then_some(verb)
+    (is_open || verb != DRAIN && !words.any(is_like_guard)).then_some(verb)
+}
+
+/// Whether a word is the guard's name, or is near to it.
+fn is_like_guard(word: &str) -> bool {
+    let word = word.to_lowercase();
+    word.contains("guard") || strsim::osa_distance(&word, CLOSED) <= TYPOS_MAX
 }
 
 /// Says in one line why a hook that fails open did nothing.

@@ -12,7 +12,7 @@ use kapsa_memory::{Models, Standing, Trust};
 
 use super::deadline::Deadline;
 use super::event::Event;
-use super::{capsule, nothing};
+use super::{capsule, nothing, once};
 use crate::app::App;
 use crate::args::{SessionStart, UserPromptSubmit};
 use crate::commands::asked::Asked;
@@ -48,14 +48,14 @@ pub(super) fn session_start(app: &mut App, args: &SessionStart, deadline: &Deadl
     let event = Event::read()?;
     let lines = begun_with(app, args, &event);
     match lines {
-        Ok(lines) => answer(app, EVENT, framed(FRAME, &lines, args.budget), deadline),
+        Ok(lines) => answer(app, EVENT, &event, framed(FRAME, &lines, args.budget), deadline),
         Err(error) => {
             // Not silence, which would be taken for a memory that holds nothing.
             let text = format!(
                 "Kapsa's memory could not be loaded: {}. What it holds is not known here.",
                 harmless(&error.message)
             );
-            answer(app, EVENT, Some(text), deadline)?;
+            answer(app, EVENT, &event, Some(text), deadline)?;
             super::tell_failed("session-start", &error.message);
             Ok(())
         }
@@ -142,7 +142,7 @@ pub(super) fn user_prompt_submit(
     let query = plain_query(first_chars(&event.prompt, PROMPT_CHARS_MAX), "");
     let is_question = query.split(' ').count() >= PROMPT_WORDS_MIN;
     if !is_question || capsule(app, &event)?.is_none() {
-        return answer(app, EVENT, None, deadline);
+        return answer(app, EVENT, &event, None, deadline);
     }
     let request = FindRequest {
         k: HITS_WEIGHED_MAX,
@@ -163,7 +163,7 @@ pub(super) fn user_prompt_submit(
     };
     let hits = found.hits.iter().filter(|hit| hit.strength >= args.min_score);
     let lines: Vec<String> = hits.filter(is_here).take(HITS_MAX).map(line_of_hit).collect();
-    answer(app, EVENT, framed(FRAME_OF_PROMPT, &lines, args.budget), deadline)
+    answer(app, EVENT, &event, framed(FRAME_OF_PROMPT, &lines, args.budget), deadline)
 }
 
 fn line_of_hit(hit: &Hit) -> String {
@@ -211,7 +211,8 @@ fn harmless(text: &str) -> String {
 
 fn answer(
     app: &mut App,
-    event: &'static str,
+    name: &'static str,
+    event: &Event,
     text: Option<String>,
     deadline: &Deadline,
 ) -> Result<()> {
@@ -221,11 +222,18 @@ fn answer(
     };
     let told = HookContextOut {
         hook_specific_output: Some(AdditionalContextOut {
-            hook_event_name: event,
+            hook_event_name: name,
             additional_context: &text,
         }),
     };
-    deadline.answers(|| app.out.json(&told).and_then(|()| app.out.flush())).unwrap_or(Ok(()))
+    let answer = || {
+        if !once::is_first(name, event, &text) {
+            nothing(app);
+            return Ok(());
+        }
+        app.out.json(&told).and_then(|()| app.out.flush())
+    };
+    deadline.answers(answer).unwrap_or(Ok(()))
 }
 
 #[cfg(test)]

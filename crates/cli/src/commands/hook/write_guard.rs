@@ -5,6 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kapsa_notes::{Denial, Roots, Stamp, Verdict, decide, log_denied};
 use serde::Deserialize;
@@ -18,6 +19,10 @@ use crate::wire::hook::PreToolUseOut;
 
 use super::event::{malformed, object};
 use super::full;
+
+/// Longest pause before an event and within it. A guard that goes on too early blocks a tool that it
+/// should let pass.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// What is read of an event; programs put more into it.
 #[derive(Debug, Deserialize)]
@@ -39,7 +44,7 @@ pub(super) fn run(app: &mut App, args: &WriteGuard) -> Result<()> {
 }
 
 fn write_guard(app: &mut App, args: &WriteGuard) -> Result<()> {
-    let event: ToolEvent = object()?;
+    let event: ToolEvent = object(PAUSE_MAX)?;
     let roots = Roots { memory: full(&args.memory_root)?, run: full(&args.run_folder)? };
     if !roots.run.is_dir() {
         let message = format!("there is no run folder {}", args.run_folder.display());

@@ -17,7 +17,7 @@ use super::server::{PATIENCE, Serving, one_line};
 use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::escape;
-use crate::locate::{workspace, workspace_above};
+use crate::locate::seen_from;
 use crate::wire::setup::SetupTrialOut;
 
 /// The variable that names the capsule of a call.
@@ -87,7 +87,11 @@ impl<'a> Trying<'a> {
                 let variable = self.client.workspace.unwrap_or(WORKSPACE_VARIABLE);
                 Some(PathBuf::from(path.replace(variable, &self.place().to_string_lossy())))
             }
-            None => workspace_above(self.place()).map(|folder| folder.join(workspace())),
+            None => match seen_from(self.place()) {
+                Ok(path) => Some(path),
+                Err(error) if error.code == "no_capsule" => None,
+                Err(error) => return fails("memory", error.message),
+            },
         };
         match memory {
             Some(path) if path.exists() => works("memory", path.display().to_string()),
