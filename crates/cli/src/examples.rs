@@ -195,6 +195,7 @@ Examples:
   kapsa setup claude-code codex --project
   kapsa setup --check
   kapsa setup --undo
+  kapsa setup --undo --all --dry-run
 
 Writes the MCP server, hooks and a short passage for agents into the configuration of each program, \
 shows every change, and keeps what a file was beside it. Comments, order and entries of others stay. \

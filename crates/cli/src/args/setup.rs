@@ -21,9 +21,13 @@ pub(crate) struct SetupArgs {
     /// Replace an entry `kapsa` that setup did not write
     #[arg(long, conflicts_with_all = ["undo", "check"])]
     pub(crate) force: bool,
-    /// Take back what setup wrote; a memory is never deleted
+    /// Take back what setup wrote for the user, or with --project for this project; a memory is
+    /// never deleted
     #[arg(long, conflicts_with = "check")]
     pub(crate) undo: bool,
+    /// With --undo: for the user and for every project
+    #[arg(long, requires = "undo", conflicts_with_all = ["global", "project"])]
+    pub(crate) all: bool,
     /// Start the server and the hooks as each program would, and show what works
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) check: bool,

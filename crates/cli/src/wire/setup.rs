@@ -84,6 +84,12 @@ pub(crate) struct SetupFileOut {
     /// What it was before, beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) backup_path: Option<String>,
+    /// With `--undo`, its backups, which go.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) removed_paths: Vec<String>,
+    /// With `--undo`, folders that setup made, which go once nothing is in them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) emptied_paths: Vec<String>,
     /// The change as a unified diff.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) diff: String,

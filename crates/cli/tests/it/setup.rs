@@ -1,7 +1,10 @@
 //! `setup` at the command line: what it finds, shows, writes, takes back and measures.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -10,15 +13,48 @@ use crate::support::{Run, Sandbox, output};
 /// Calls with the sandbox's `home` as the home folder, and nothing of the machine on the path but
 /// the usual tools.
 fn at_home(sandbox: &Sandbox, args: &[&str]) -> Run {
+    output(command(sandbox, "", args), b"").into()
+}
+
+/// As [`at_home`], in a folder of the sandbox.
+fn in_folder(sandbox: &Sandbox, folder: &str, args: &[&str]) -> Run {
+    output(command(sandbox, folder, args), b"").into()
+}
+
+fn command(sandbox: &Sandbox, folder: &str, args: &[&str]) -> std::process::Command {
     fs::create_dir_all(sandbox.path("home")).expect("a home");
     let mut command = sandbox.command();
+    command.current_dir(sandbox.path(folder));
     for name in
         ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
     {
         command.env_remove(name);
     }
     command.env("HOME", sandbox.path("home")).env("PATH", "/usr/bin:/bin").arg("setup").args(args);
-    output(command, b"").into()
+    command
+}
+
+/// Every file below a folder with its bytes; memories are left out.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            match entry.file_type().expect("a type") {
+                kind if kind.is_dir() && path.ends_with(".kapsa") => {}
+                kind if kind.is_dir() => folders.push(path),
+                kind if kind.is_symlink() => {}
+                _ => drop(files.insert(path.clone(), fs::read(&path).expect("a file"))),
+            }
+        }
+    }
+    files
+}
+
+/// A project in the sandbox.
+fn project(sandbox: &Sandbox, name: &str) {
+    fs::create_dir_all(sandbox.path(name).join(".git")).expect("a repository");
 }
 
 fn answer(sandbox: &Sandbox, code: i32, args: &[&str]) -> Value {
@@ -282,4 +318,182 @@ fn check_starts_nothing_in_a_strange_environment() {
         trial["detail"].as_str().is_some_and(|text| text.contains("sets LD_PRELOAD")),
         "{trial}"
     );
+}
+
+#[test]
+fn a_linked_folder_of_a_project_leads_nowhere_else() {
+    for (link, client) in [(".kapsa", "cursor"), (".cursor", "cursor"), (".claude", "claude-code")]
+    {
+        let sandbox = Sandbox::empty();
+        project(&sandbox, "cloned");
+        fs::create_dir_all(sandbox.path("outside")).expect("a folder");
+        symlink(sandbox.path("outside"), sandbox.path("cloned").join(link)).expect("a link");
+        let before = files(&sandbox.path(""));
+        let run = in_folder(&sandbox, "cloned", &[client, "--project"]);
+        assert_eq!(run.code, Some(1), "{link}: {run:?}");
+        for named in [link, "is a link that leads out of the project", "outside"] {
+            assert!(run.err.contains(named), "{link}: {named}: {run:?}");
+        }
+        assert_eq!(files(&sandbox.path("")), before, "{link}");
+        assert_eq!(fs::read_dir(sandbox.path("outside")).expect("a folder").count(), 0);
+    }
+    // The user's own files may be anywhere.
+    let sandbox = Sandbox::empty();
+    for folder in [".kapsa", ".claude"] {
+        fs::create_dir_all(sandbox.path("home")).expect("a home");
+        fs::create_dir_all(sandbox.path("dotfiles").join(folder)).expect("a folder");
+        symlink(sandbox.path("dotfiles").join(folder), sandbox.path("home").join(folder))
+            .expect("a link");
+    }
+    answer(&sandbox, 0, &["claude-code"]);
+    assert!(sandbox.path("dotfiles/.claude/settings.json").is_file());
+    assert_eq!(answer(&sandbox, 0, &["--check"])["works"], json!(true));
+    answer(&sandbox, 0, &["--undo"]);
+    assert!(!sandbox.path("dotfiles/.claude/settings.json").exists());
+    assert!(sandbox.path("dotfiles/.kapsa/workspace.kapsa").is_file());
+}
+
+#[test]
+fn many_setups_at_once_are_taken_back_byte_for_byte() {
+    const ROUNDS: usize = 2;
+    let sandbox = sandbox();
+    project(&sandbox, "shop");
+    sandbox.write("home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {}\n}\n");
+    sandbox.write("home/.config/zed/settings.json", "{ \"theme\": \"One\" }\n");
+    sandbox.write("shop/AGENTS.md", "# Shop\n");
+    let before = files(&sandbox.path(""));
+    let calls: [&[&str]; 7] = [
+        &["claude-code"],
+        &["codex"],
+        &["cursor", "zed"],
+        &["codex", "claude-code"],
+        &["codex", "cursor", "zed", "--project"],
+        &["cursor", "copilot", "--project"],
+        &["codex", "--undo"],
+    ];
+    let started: Vec<_> = (0..ROUNDS)
+        .flat_map(|_| calls)
+        .map(|args| {
+            let args = [args, &["--lock-timeout", "120"]].concat();
+            let mut command = command(&sandbox, "shop", &args);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+            (args, command.spawn().expect("the binary starts"))
+        })
+        .collect();
+    for (args, child) in started {
+        let run: Run = child.wait_with_output().expect("it ends").into();
+        assert_eq!(run.code, Some(0), "{args:?}: {run:?}");
+    }
+    assert!(read(&sandbox, "shop/AGENTS.md").contains("kapsa:begin"));
+    let run = in_folder(&sandbox, "shop", &["--undo", "--all"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(files(&sandbox.path("")), before);
+}
+
+#[test]
+fn undo_takes_back_what_it_is_asked_for() {
+    let sandbox = sandbox();
+    for name in ["one", "two"] {
+        project(&sandbox, name);
+    }
+    let before = files(&sandbox.path(""));
+    answer(&sandbox, 0, &["codex"]);
+    for name in ["one", "two"] {
+        assert_eq!(in_folder(&sandbox, name, &["cursor", "--project"]).code, Some(0));
+    }
+    let is_set_up = |name: &str| read(&sandbox, name).contains("kapsa");
+    // The user's, wherever it is called.
+    let run = in_folder(&sandbox, "one", &["--undo"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.err.contains("kapsa setup --undo --all"), "{run:?}");
+    assert!(!run.out.contains(".cursor"), "{run:?}");
+    assert!(!is_set_up("home/.codex/config.toml"));
+    assert!(is_set_up("one/.cursor/mcp.json") && is_set_up("two/.cursor/mcp.json"));
+    // This project's.
+    assert_eq!(in_folder(&sandbox, "one", &["--undo", "--project"]).code, Some(0));
+    assert!(!sandbox.path("one/.cursor").exists() && is_set_up("two/.cursor/mcp.json"));
+    assert_eq!(in_folder(&sandbox, "home", &["--undo", "--project"]).code, Some(1));
+    // Everything, and all of it is listed first.
+    answer(&sandbox, 0, &["codex"]);
+    let set_up = files(&sandbox.path(""));
+    let shown = in_folder(&sandbox, "home", &["--undo", "--all", "--dry-run"]);
+    assert_eq!(files(&sandbox.path("")), set_up, "a dry run writes nothing");
+    let run = in_folder(&sandbox, "home", &["--undo", "--all"]);
+    assert_eq!((run.code, &run.out), (Some(0), &shown.out), "{run:?}");
+    let after = files(&sandbox.path(""));
+    assert_eq!(after, before);
+    for path in set_up.keys().filter(|path| !after.contains_key(*path)) {
+        let is_own_note = path.starts_with(sandbox.path("home/.local"));
+        assert!(is_own_note || shown.out.contains(&path.display().to_string()), "{path:?}");
+    }
+    assert!(shown.out.contains("two/.cursor  removed once empty"), "{}", shown.out);
+}
+
+#[test]
+fn check_goes_by_what_was_set_up_and_not_by_a_file_that_programs_share() {
+    let sandbox = sandbox();
+    project(&sandbox, "shop");
+    assert_eq!(in_folder(&sandbox, "shop", &["cursor", "--project"]).code, Some(0));
+    assert!(sandbox.path("shop/AGENTS.md").is_file());
+    // A program that was never set up, whose file cannot be read.
+    sandbox.write("home/.config/zed/settings.json", "{ nonsense");
+    let checked = |code: i32, args: &[&str]| -> Value {
+        let args = [&["--check", "--json"], args].concat();
+        let run = in_folder(&sandbox, "shop", &args);
+        assert_eq!(run.code, Some(code), "{run:?}");
+        serde_json::from_str(&run.out).expect("JSON")
+    };
+    let out = checked(0, &[]);
+    let programs = out["programs"].as_array().expect("a list");
+    let names: Vec<_> = programs.iter().map(|one| (&one["program"], &one["scope"])).collect();
+    assert_eq!(names, [(&json!("cursor"), &json!("project"))]);
+    // What is missing of what was set up is told, and what was asked for by name.
+    sandbox.write("shop/.cursor/mcp.json", "{}");
+    let out = checked(1, &[]);
+    let trials = out["programs"][0]["trials"].as_array().expect("a list");
+    assert!(trials.iter().any(|trial| trial["what"] == "server" && trial["works"] == false));
+    let out = checked(1, &["zed"]);
+    assert_eq!(out["programs"][0]["trials"][0]["what"], json!("configuration"));
+}
+
+#[test]
+fn where_no_program_can_be_set_up_nothing_is_made() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("home/.claude.json", "{ nonsense");
+    sandbox.write("home/.codex/config.toml", "a = 1\nb =\n");
+    let before = files(&sandbox.path(""));
+    let out = answer(&sandbox, 1, &[]);
+    assert_eq!(out["memory"]["created"], json!(false));
+    let run = at_home(&sandbox, &[]);
+    assert!(run.err.contains("nothing was written") && !run.err.contains("memory:"), "{run:?}");
+    assert!(!sandbox.path("home/.kapsa").exists(), "a memory was made");
+    assert_eq!(files(&sandbox.path("")), before);
+    // One is enough.
+    sandbox.write("home/.codex/config.toml", CODEX);
+    assert_eq!(answer(&sandbox, 1, &[])["memory"]["created"], json!(true));
+    assert!(sandbox.path("home/.kapsa/workspace.kapsa").is_file());
+}
+
+#[test]
+fn what_agents_are_told_to_call_is_what_the_server_offers() {
+    let sandbox = sandbox();
+    answer(&sandbox, 0, &["codex"]);
+    let out = answer(&sandbox, 0, &["--check", "codex"]);
+    let trials = out["programs"][0]["trials"].as_array().expect("a list").clone();
+    let tools = trials.iter().find(|trial| trial["what"] == "tools").expect("it was tried");
+    let offered = tools["detail"].as_str().expect("a list").to_string();
+    let plugins = kapsa_setup::plugin_files("1.2.3");
+    let texts = plugins.iter().map(|file| file.text.as_str()).chain([kapsa_setup::PASSAGE]);
+    let named: Vec<String> = texts
+        .flat_map(|text| text.split(|c: char| !c.is_ascii_lowercase() && c != '_'))
+        .filter(|word| word.starts_with("memory_"))
+        .map(str::to_string)
+        .collect();
+    assert!(named.iter().any(|name| name == "memory_propose"), "{named:?}");
+    for name in named {
+        assert!(offered.split([' ', ',']).any(|tool| tool == name), "{name}: {offered}");
+    }
+    let of_decisions = kapsa_setup::PASSAGE.split("\n- ").find(|item| item.contains("decision"));
+    let of_decisions = of_decisions.expect("decisions are spoken of");
+    assert!(of_decisions.contains("memory_propose") && !of_decisions.contains("memory_write"));
 }

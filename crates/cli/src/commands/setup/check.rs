@@ -29,10 +29,13 @@ pub(crate) fn run(
         Scope::Global => !args.project,
         Scope::Project => !args.global,
     };
+    let ledger = super::ledger(here)?;
     let mut programs = Vec::new();
     for client in clients {
         for scope in here.scopes().iter().filter(|scope| is_asked(scope)) {
-            if let Some(checked) = check(app, here, client, *scope)? {
+            let is_known = ledger.knows(client, *scope, &here.places);
+            let of = Checking { client, scope: *scope, is_known, is_named: !named.is_empty() };
+            if let Some(checked) = check(app, here, of)? {
                 tell(app, client, &checked)?;
                 programs.push(checked);
             }
@@ -51,16 +54,26 @@ pub(crate) fn run(
     Ok(if works { Status::Done } else { Status::Told(SOME_FAILED) })
 }
 
-/// Tries what is set up for a client; none where nothing is.
-fn check(
-    app: &App,
-    here: &Here,
+/// What is looked at.
+#[derive(Clone, Copy)]
+struct Checking {
     client: &'static Client,
     scope: Scope,
-) -> Result<Option<SetupCheckedOut>> {
+    /// Whether the ledger says that it was set up: what is missing is told as well then.
+    is_known: bool,
+    /// Whether it was asked for by its name: what cannot be read is told as well then.
+    is_named: bool,
+}
+
+/// Tries what is set up for a client; none where nothing is.
+fn check(app: &App, here: &Here, of: Checking) -> Result<Option<SetupCheckedOut>> {
+    let Checking { client, scope, is_known, is_named } = of;
     let trials = match doors(client, scope, &here.places, &here.program.path) {
-        Ok(Some(doors)) if is_set_up(&doors) => Trying::new(app, here, client, scope)?.all(&doors),
+        Ok(Some(doors)) if is_known || is_set_up(&doors) => {
+            Trying::new(app, here, client, scope)?.all(&doors)
+        }
         Ok(_) => return Ok(None),
+        Err(_) if !is_known && !is_named => return Ok(None),
         Err(error) => vec![SetupTrialOut {
             what: "configuration".to_string(),
             works: false,
@@ -70,8 +83,9 @@ fn check(
     Ok(Some(SetupCheckedOut { program: client.name, scope: scope_name(scope), trials }))
 }
 
+/// Whether the client's own files say so. A passage alone does not: clients share its file.
 fn is_set_up(doors: &Doors) -> bool {
-    doors.server.is_some() || !doors.hooks.is_empty() || doors.passage_file.is_some()
+    doors.server.is_some() || !doors.hooks.is_empty()
 }
 
 fn tell(app: &mut App, client: &Client, checked: &SetupCheckedOut) -> Result<()> {

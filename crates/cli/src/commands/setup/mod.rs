@@ -4,17 +4,19 @@ mod check;
 mod doors;
 mod places;
 mod server;
+mod turn;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::Created;
 use kapsa_setup::{
-    CLIENTS, Client, Error, FilePlan, Ledger, Scope, UndoPlan, Undone, apply, client, plan,
+    CLIENTS, Client, Error, FilePlan, Kept, Ledger, Scope, UndoPlan, Undone, apply, client, plan,
     plan_undo, undo, unified,
 };
 
 use self::places::Here;
+use self::turn::Turn;
 use crate::app::{App, Status, did};
 use crate::args::SetupArgs;
 use crate::error::{CliError, Done, Result};
@@ -61,25 +63,26 @@ fn set_up(
     named: Vec<&'static Client>,
 ) -> Result<Status> {
     let scope = scope_of(args);
-    if scope == Scope::Project && !here.is_in_project() {
-        let message = "the home folder is no project; its files are those of the user";
-        return Err(CliError::user("no_project", message).hint("use --global, or go to a project"));
-    }
+    expect_project(here, scope)?;
     let clients = if named.is_empty() { found(here, scope)? } else { named };
     if let Some(client) = clients.iter().find(|client| !reads(client, scope)) {
         let message = format!("{} reads no file of a project that lists servers", client.title);
         return Err(CliError::user("no_project_file", message).hint("use --global"));
     }
+    let _turn = turn(app, args, here)?;
     let mut ledger = ledger(here)?;
+    let planned = |client| plan(client, scope, &here.places, &here.program, args.force);
     if let [only] = clients.as_slice() {
         // Its failure is that of the call, and comes before anything is made.
-        plan(only, scope, &here.places, &here.program, args.force).map_err(failed)?;
+        planned(only).map_err(failed)?;
     }
-    let memory = memory(app, args, here, scope)?;
+    // Where no program can be set up, none needs a memory.
+    let is_needed = clients.iter().any(|client| planned(client).is_ok());
+    let memory = memory(app, args, here, scope, is_needed)?;
     let mut programs = Vec::new();
     let mut shown = BTreeSet::new();
     for client in clients {
-        let planned = plan(client, scope, &here.places, &here.program, args.force);
+        let planned = planned(client);
         let planned = planned.and_then(|plans| {
             if !args.dry_run {
                 apply(&plans, &mut ledger, &here.ledger)?;
@@ -101,9 +104,25 @@ fn set_up(
         let dry_run = args.dry_run;
         app.out.json(&SetupAnswer::Setup(SetupOut { dry_run, memory, programs }))?;
     } else {
-        tell_end(app, args, &memory, &programs);
+        tell_end(app, args, Some(&memory).filter(|_| is_needed), &programs);
     }
     Ok(if failures > 0 { Status::Told(SOME_FAILED) } else { Status::Done })
+}
+
+fn expect_project(here: &Here, scope: Scope) -> Result<()> {
+    if scope == Scope::Global || here.is_in_project() {
+        return Ok(());
+    }
+    let message = "the home folder is no project; its files are those of the user";
+    Err(CliError::user("no_project", message).hint("use --global, or go to a project"))
+}
+
+/// The turn of this call; none where it only shows what it would do.
+fn turn(app: &App, args: &SetupArgs, here: &Here) -> Result<Option<Turn>> {
+    if args.dry_run {
+        return Ok(None);
+    }
+    Turn::wait(&here.ledger, &app.write_options(None)).map(Some)
 }
 
 /// What setup wrote before.
@@ -132,10 +151,19 @@ fn found(here: &Here, scope: Scope) -> Result<Vec<&'static Client>> {
     Ok(clients)
 }
 
-/// The memory of a scope; made where there is none.
-fn memory(app: &mut App, args: &SetupArgs, here: &Here, scope: Scope) -> Result<SetupMemoryOut> {
+/// The memory of a scope; made where it is needed and there is none.
+fn memory(
+    app: &mut App,
+    args: &SetupArgs,
+    here: &Here,
+    scope: Scope,
+    is_needed: bool,
+) -> Result<SetupMemoryOut> {
     let path = memory_path(here, scope);
-    let mut created = !path.exists();
+    if scope == Scope::Project {
+        locate::expect_inside(&here.places.project)?;
+    }
+    let mut created = is_needed && !path.exists();
     if created && !args.dry_run {
         make_folder(&path)?;
         created = kapsa_memory::create(&path, &app.write_options(None))? == Created::New;
@@ -202,6 +230,8 @@ fn file_out(plan: &FilePlan, ledger: &Ledger, dry_run: bool, again: bool) -> Set
             Some(_) => "changed",
         },
         backup_path: backup.map(show),
+        removed_paths: Vec::new(),
+        emptied_paths: Vec::new(),
         diff: match is_change {
             true => unified(&name, plan.before.as_deref(), Some(&plan.after)),
             false => String::new(),
@@ -250,6 +280,11 @@ fn tell_file(app: &mut App, file: &SetupFileOut) -> Result<()> {
         line.push(Piece::faint(format!(", before: {backup}")));
     }
     app.out.pieces(&line, 4)?;
+    let backups = file.removed_paths.iter().map(|path| format!("    {path}  removed"));
+    let folders = file.emptied_paths.iter().map(|path| format!("    {path}  removed once empty"));
+    for line in backups.chain(folders) {
+        app.out.pieces(&[Piece::faint(line)], 4)?;
+    }
     tell_diff(app, &file.diff)
 }
 
@@ -271,22 +306,28 @@ fn tell_diff(app: &mut App, diff: &str) -> Result<()> {
 fn tell_end(
     app: &mut App,
     args: &SetupArgs,
-    memory: &SetupMemoryOut,
+    memory: Option<&SetupMemoryOut>,
     programs: &[SetupProgramOut],
 ) {
     for next in programs.iter().filter_map(|program| program.next) {
         app.out.note(next);
     }
-    let made = match (memory.created, args.dry_run) {
-        (true, true) => "would be created",
-        (true, false) => "created",
-        (false, _) => "there already",
-    };
-    app.out.note(&format!("memory: {}, {made}", memory.capsule_path));
-    app.out.note(match args.dry_run {
-        true => "nothing was written; leave out --dry-run",
-        false => "kapsa setup --check proves that it works, kapsa setup --undo takes it back",
-    });
+    if let Some(memory) = memory {
+        let made = match (memory.created, args.dry_run) {
+            (true, true) => "would be created",
+            (true, false) => "created",
+            (false, _) => "there already",
+        };
+        app.out.note(&format!("memory: {}, {made}", memory.capsule_path));
+    }
+    let undo = if args.project { "kapsa setup --undo --project" } else { "kapsa setup --undo" };
+    if args.dry_run {
+        app.out.note("nothing was written; leave out --dry-run");
+    } else if programs.iter().all(|program| program.failure.is_some()) {
+        app.out.note("nothing was written");
+    } else {
+        app.out.note(&format!("kapsa setup --check proves that it works, {undo} takes it back"));
+    }
 }
 
 fn take_back(
@@ -295,11 +336,12 @@ fn take_back(
     here: &Here,
     clients: &[&'static Client],
 ) -> Result<Status> {
-    let scope = match (args.global, args.project) {
-        (true, _) => Some(Scope::Global),
-        (_, true) => Some(Scope::Project),
-        _ => None,
-    };
+    // What setup without flags writes, unless it is said otherwise.
+    let scope = Some(scope_of(args)).filter(|_| !args.all);
+    if let Some(scope) = scope {
+        expect_project(here, scope)?;
+    }
+    let _turn = turn(app, args, here)?;
     let mut ledger = ledger(here)?;
     let (plans, errors) = plan_undo(&ledger, clients, scope, &here.places, &here.program);
     if !args.dry_run {
@@ -308,7 +350,8 @@ fn take_back(
         })?;
     }
     let files: Vec<SetupFileOut> = plans.iter().map(undone_out).collect();
-    let scopes = here.scopes().iter();
+    let others = others(&ledger, &plans);
+    let scopes = here.scopes().iter().filter(|one| scope.is_none_or(|scope| scope == **one));
     let memories = scopes.map(|scope| memory_path(here, *scope)).filter(|path| path.exists());
     let capsule_paths: Vec<String> = memories.map(|path| show(&path)).collect();
     let failures: Vec<SetupFailureOut> = errors.iter().map(failure_out).collect();
@@ -324,7 +367,14 @@ fn take_back(
         app.out.line(&format!("not taken back: {}", failure.message))?;
     }
     if files.is_empty() && failures.is_empty() {
-        app.out.line("nothing of Kapsa was found in any configuration")?;
+        app.out.line(match scope {
+            None => "nothing of Kapsa was found in any configuration",
+            Some(Scope::Global) => "nothing of Kapsa was found in the user's configuration",
+            Some(Scope::Project) => "nothing of Kapsa was found in this project's configuration",
+        })?;
+    }
+    if others > 0 {
+        app.out.note(&format!("{others} more files are set up: kapsa setup --undo --all"));
     }
     for path in &capsule_paths {
         app.out.note(&format!("the memory stays: {path}"));
@@ -333,6 +383,12 @@ fn take_back(
         app.out.note("nothing was written; leave out --dry-run");
     }
     Ok(status)
+}
+
+/// How many files that setup wrote are none of these.
+fn others(ledger: &Ledger, plans: &[UndoPlan]) -> usize {
+    let is_other = |kept: &&Kept| plans.iter().all(|plan| plan.target != kept.path);
+    ledger.files.iter().filter(is_other).count()
 }
 
 fn undone_out(plan: &UndoPlan) -> SetupFileOut {
@@ -349,6 +405,8 @@ fn undone_out(plan: &UndoPlan) -> SetupFileOut {
             Undone::Shared => "kept",
         },
         backup_path: None,
+        removed_paths: plan.backups.iter().map(|path| show(path)).collect(),
+        emptied_paths: plan.folders.iter().map(|path| show(path)).collect(),
         diff: match plan.before == plan.after {
             true => String::new(),
             false => unified(&name, plan.before.as_deref(), plan.after.as_deref()),
