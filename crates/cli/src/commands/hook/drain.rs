@@ -116,24 +116,7 @@ impl Draining {
     /// Puts what this process was started for into the queue, however long another writer takes.
     /// Returns whether all of it was taken: a queue may be full.
     fn queue_own(&self, app: &App) -> Result<bool> {
-        let files: Vec<JobFile> = self
-            .own
-            .iter()
-            .filter(|path| is_regular(path))
-            // May be dropped: what is gone, or cannot even be looked at, cannot be read either.
-            .filter_map(|path| kapsa_traces::job_file(path).ok().flatten())
-            .collect();
-        let location = app.location()?;
-        patiently(|| {
-            let now = moment::now();
-            let mut is_taken = true;
-            JobQueue::change(&location, |queue| {
-                for file in &files {
-                    is_taken &= queue.add(file, now);
-                }
-            })?;
-            Ok(is_taken)
-        })
+        Ok(queue(app, &self.own)?.is_empty())
     }
 
     /// Reads this process's traces, and then what is queued until nothing is.
@@ -170,14 +153,30 @@ impl Draining {
         })
     }
 
+    /// Reads traces; those that the queue does not take without a job.
     fn read(&self, app: &mut App, changed: &BTreeSet<PathBuf>) -> Result<()> {
+        let beyond = queue(app, changed)?;
+        let queued: BTreeSet<PathBuf> = changed.difference(&beyond).cloned().collect();
+        if !queued.is_empty() {
+            let claims = Claims { holder: &self.holder, changed: &queued };
+            self.read_these(app, &queued, Some(claims))?;
+        }
+        if beyond.is_empty() { Ok(()) } else { self.read_these(app, &beyond, None) }
+    }
+
+    fn read_these(
+        &self,
+        app: &mut App,
+        changed: &BTreeSet<PathBuf>,
+        claims: Option<Claims<'_>>,
+    ) -> Result<()> {
         let location = app.location()?;
         let paths: Vec<PathBuf> = changed.iter().cloned().collect();
         let extract = |session: &Session| kapsa_extract::extract(session).candidates;
         let extractor = Extractor { extract: &extract, ..Extractor::default() };
         let options = SyncOptions {
             extractor,
-            claims: Some(Claims { holder: &self.holder, changed }),
+            claims,
             provenance: app.write_options(None).provenance,
             ..SyncOptions::new(moment::now)
         };
@@ -198,6 +197,30 @@ impl Draining {
         let _failed = new.end(app);
         Ok(())
     }
+}
+
+/// Puts traces into the queue, however long another writer takes. Returns those that it does not
+/// take.
+fn queue(app: &App, paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
+    let files: Vec<(&PathBuf, JobFile)> = paths
+        .iter()
+        .filter(|path| is_regular(path))
+        // May be dropped: what is gone, or cannot even be looked at, cannot be read either.
+        .filter_map(|path| Some((path, kapsa_traces::job_file(path).ok().flatten()?)))
+        .collect();
+    let location = app.location()?;
+    patiently(|| {
+        let now = moment::now();
+        let mut refused = BTreeSet::new();
+        JobQueue::change(&location, |queue| {
+            refused = files
+                .iter()
+                .filter(|(_, file)| !queue.add(file, now))
+                .map(|(path, _)| (*path).clone())
+                .collect();
+        })?;
+        Ok(refused)
+    })
 }
 
 /// Waits until a file was left alone for a moment.
