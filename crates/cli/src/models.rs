@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use kapsa_embed::{LocalEmbedder, LocalReranker, is_reranker};
 use kapsa_http::{EmbeddingOptions, ServiceEmbedder};
-use kapsa_memory::Coverage;
 use kapsa_model::{Embedder, Model, Pooling};
 
 use crate::error::{CliError, Result};
@@ -25,8 +24,8 @@ const FOLDER: &str = "KAPSA_MODELS";
 pub(crate) const BUNDLED: &str = "bundled";
 
 /// The model whose vectors the capsule has, or that it is to have.
-pub(crate) fn for_capsule(coverage: &Coverage) -> Result<Box<dyn Embedder>> {
-    match &coverage.model {
+pub(crate) fn for_capsule(model: Option<&Model>) -> Result<Box<dyn Embedder>> {
+    match model {
         Some(model) => recorded(model),
         None => named(variable(MODEL)?.as_deref().unwrap_or(BUNDLED)),
     }

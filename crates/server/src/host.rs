@@ -7,8 +7,8 @@ use std::sync::Arc;
 use kapsa_agents::{AgentMemory, StoreLocation};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::request::Clock;
-use kapsa_memory::{AsOf, Coverage, Error, Micros, Trust, WriteOptions};
-use kapsa_model::Embedder;
+use kapsa_memory::{AsOf, Error, Micros, Trust, WriteOptions};
+use kapsa_model::{Embedder, Model};
 
 /// Why something could not be done, in words that whoever asked can act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// When it cannot be used.
-    fn embedder(&self, coverage: &Coverage) -> Result<Arc<dyn Embedder>, Problem>;
+    fn embedder(&self, model: Option<&Model>) -> Result<Arc<dyn Embedder>, Problem>;
 
     /// The memory of an agent with what it may know of its team's.
     ///

@@ -11,8 +11,8 @@ use std::time::Duration;
 use kapsa_agents::StoreLocation;
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{
-    AnyReader, AnyWriter, AsOf, CapsuleError, Coverage, Error, Reader, UnlockedWriter, Uri,
-    WriteOptions, Writer, review,
+    AnyReader, AnyWriter, AsOf, CapsuleError, Error, Reader, UnlockedWriter, Uri, WriteOptions,
+    Writer, review,
 };
 use kapsa_model::{Embedder, Model};
 
@@ -260,16 +260,16 @@ impl Memory {
     }
 
     /// The model of a capsule, opened once.
-    pub(crate) fn embedder(&self, coverage: &Coverage) -> Result<Arc<dyn Embedder>, Problem> {
-        let known = |wanted: &Option<Model>| {
-            let wanted = wanted.as_ref()?;
+    pub(crate) fn embedder(&self, model: Option<&Model>) -> Result<Arc<dyn Embedder>, Problem> {
+        let known = |wanted: Option<&Model>| {
+            let wanted = wanted?;
             let known = lock(&self.embedders);
             known.iter().find(|(model, _)| model == wanted).map(|(_, known)| Arc::clone(known))
         };
-        if let Some(known) = known(&coverage.model) {
+        if let Some(known) = known(model) {
             return Ok(known);
         }
-        let embedder = self.host.embedder(coverage)?;
+        let embedder = self.host.embedder(model)?;
         let mut all = lock(&self.embedders);
         if !all.iter().any(|(model, _)| model == embedder.model()) {
             all.push((embedder.model().clone(), Arc::clone(&embedder)));

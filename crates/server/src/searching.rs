@@ -104,10 +104,10 @@ fn found(
     reader: &AnyReader,
     request: &FindRequest,
 ) -> Result<(Found, Vec<String>), Problem> {
-    let coverage = reader.coverage().map_err(|error| memory.problem(error))?;
+    let model = reader.model().map_err(|error| memory.problem(error))?;
     let mut notes = Vec::new();
-    let embedder = match &coverage.model {
-        Some(_) if request.mode != SearchMode::Words => match memory.embedder(&coverage) {
+    let embedder = match &model {
+        Some(_) if request.mode != SearchMode::Words => match memory.embedder(model.as_ref()) {
             Ok(embedder) => Some(embedder),
             Err(problem) => {
                 notes.push(format!("searched by words only: {}", problem.message));

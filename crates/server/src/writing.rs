@@ -138,8 +138,8 @@ fn vectors(
     if !is_small_put(records.iter().map(|record| record.text.as_str())) {
         return None;
     }
-    let made = unlocked.coverage().map_err(|error| memory.problem(error)).and_then(|coverage| {
-        let embedder = memory.embedder(&coverage)?;
+    let made = unlocked.model().map_err(|error| memory.problem(error)).and_then(|model| {
+        let embedder = memory.embedder(model.as_ref())?;
         unlocked.embed(records, embedder.as_ref()).map_err(|error| memory.problem(error))
     });
     made.map_err(|problem| notes.push(format!("no vector: {}", problem.message))).ok()

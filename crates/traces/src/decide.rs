@@ -12,6 +12,7 @@ use kapsa_memory::Trust;
 
 use crate::known::{Known, Offer, speaker_name, standing_of};
 use crate::overlap::{Overlap, Words, affirmed};
+use crate::turn::Turn;
 
 /// From where on a text is taken for another one's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,6 +166,9 @@ pub fn decide(offer: &Offer, known: &[Known], thresholds: &Thresholds) -> Decisi
         let reason = "the same type, title and body";
         return Decision::new(Action::NoOp, Some(same.known), 1.0, reason).confirming();
     }
+    if let Some(decision) = taken_back(offer, &all) {
+        return decision;
+    }
     let is_about_the_same = |beside: &&Beside<'_>| {
         beside.overlap.score >= thresholds.update
             && !beside.overlap.differs
@@ -243,11 +247,22 @@ fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
     let (beside, comparison) = verdicts.first()?;
     // It gives another value or denies what is known in nearly the same words, and the comparer
     // does not see that they are about one thing.
-    if beside.overlap.differs && comparison.verdict == Verdict::New {
+    let is_of_another = Words::of(&offer.title).speaks_of_another(&Words::of(&beside.known.title));
+    if beside.overlap.differs && !is_of_another && comparison.verdict == Verdict::New {
         let comparison = Comparison { proposed: Some(Verdict::Supersedes), ..comparison.clone() };
         return Some(undecided(beside, comparison, "nearly the same words, and another value"));
     }
     None
+}
+
+/// What leaves behind what was chosen, in whatever words; of several choices the most alike.
+fn taken_back(offer: &Offer, all: &[Beside<'_>]) -> Option<Decision> {
+    let turn = Turn::of(&offer.title)?;
+    let is_chosen = |beside: &&Beside<'_>| turn.takes_back(&Words::of(&beside.known.title));
+    let beside = all.iter().find(is_chosen)?;
+    let comparison = Comparison { verdict: Verdict::Supersedes, ..compare(offer, beside.known) };
+    let comparison = Comparison { reason: "it leaves behind what was chosen", ..comparison };
+    Some(replacing(offer, beside, &comparison))
 }
 
 /// What takes a statement back although the texts have little in common.

@@ -39,6 +39,7 @@ mod report;
 mod repositories;
 mod run;
 mod sync;
+mod turn;
 mod view;
 
 pub use claims::Claims;

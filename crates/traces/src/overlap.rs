@@ -27,7 +27,7 @@ const FILLING: &[&str] = &[
     "it", "its", "just", "let", "longer", "make", "may", "must", "my", "now", "of", "on", "or",
     "our", "please", "should", "since", "so", "still", "sure", "that", "the", "their", "them",
     "then", "there", "these", "they", "this", "to", "us", "was", "we", "were", "when", "will",
-    "with", "would", "yet", "you", "your", "want", "need",
+    "with", "would", "yet", "you", "your", "want", "need", "lets",
 ];
 
 /// Words that turn what follows them around.
@@ -36,6 +36,12 @@ const NEGATING: &[&str] = &[
     "dont", // What an apostrophe leaves of "don't", and the end of "can't".
     "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "won", "shouldn", "wouldn", "couldn",
     "mustn", "hasn", "haven", "hadn", "t",
+];
+
+/// Verbs that say of a thing that it is there or in use, as they are stemmed.
+const VERBS_OF_USE: &[&str] = &[
+    "use", "used", "using", "run", "running", "listen", "set", "keep", "serv", "bind", "bound",
+    "expos", "requir", "go", "work", "liv", "equal",
 ];
 
 /// What a text says, as words.
@@ -68,7 +74,7 @@ impl Words {
             for word in sentence.split(|c: char| !c.is_alphanumeric()) {
                 if NEGATING.contains(&word) {
                     is_negated = true;
-                } else if word.len() > 1 && !FILLING.contains(&word) {
+                } else if is_telling(word) {
                     let word = stem(word).to_string();
                     if is_negated {
                         words.negated.insert(word.clone());
@@ -79,6 +85,38 @@ impl Words {
             }
         }
         words
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> &BTreeSet<String> {
+        &self.all
+    }
+
+    /// All of them.
+    pub(crate) fn into_all(self) -> BTreeSet<String> {
+        self.all
+    }
+
+    /// Whether one of them is this, and is not denied.
+    pub(crate) fn affirms(&self, word: &str) -> bool {
+        self.all.contains(word) && !self.negated.contains(word)
+    }
+
+    /// Those that are denied.
+    pub(crate) fn denied(&self) -> &BTreeSet<String> {
+        &self.negated
+    }
+
+    /// Whether each has a word of its own that is no number and no verb of mere use: they speak of
+    /// different things, such as a staging and a production server.
+    pub(crate) fn speaks_of_another(&self, other: &Words) -> bool {
+        let has_own = |a: &Words, b: &Words| {
+            a.all.difference(&b.all).any(|word| {
+                let is_number = word.bytes().any(|byte| byte.is_ascii_digit());
+                !is_number && !VERBS_OF_USE.contains(&word.as_str())
+            })
+        };
+        has_own(self, other) && has_own(other, self)
     }
 
     /// The share of these words that the others have as well; 1 of none.
@@ -111,6 +149,12 @@ impl Words {
         };
         lacks(self, other) && lacks(other, self)
     }
+}
+
+/// Whether a word says what a text is about: a number does, however short.
+fn is_telling(word: &str) -> bool {
+    let is_digit = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    !word.is_empty() && (word.len() > 1 || is_digit(word)) && !FILLING.contains(&word)
 }
 
 /// How a sentence may begin that denies.
@@ -189,6 +233,24 @@ mod tests {
         let twice = overlap("Ask before adding packages", "Don't add packages without asking");
         assert_eq!(twice, Overlap { score: 1.0, differs: false });
         assert!(!overlap("Wait 30 seconds", "Wait 30 seconds, at most 3 times").differs);
+    }
+
+    #[test]
+    fn things_of_one_kind_are_told_apart() {
+        for (a, b) in [
+            ("The staging database is on port 5433", "The production database is on port 5432"),
+            ("Tests run on Python 3.11", "The docs run on Python 3.12"),
+        ] {
+            assert!(Words::of(a).speaks_of_another(&Words::of(b)), "{a} / {b}");
+        }
+        for (a, b) in [
+            ("Wait 30 seconds for the server", "Wait 60 seconds for the server"),
+            ("The server runs on port 80", "The server listens on port 81"),
+        ] {
+            assert!(!Words::of(a).speaks_of_another(&Words::of(b)), "{a} / {b}");
+        }
+        let workers = overlap("Worker 1 has 4 GB of memory", "Worker 2 has 8 GB of memory");
+        assert!(workers.differs && workers.score < 1.0, "{workers:?}");
     }
 
     #[test]

@@ -19,8 +19,8 @@ impl Asked {
         let known = self.0.iter().position(|(known, _)| *known == model);
         let at = known.unwrap_or(self.0.len());
         if known.is_none() {
-            let coverage = reader.coverage().map_err(CliError::from);
-            let embedder = coverage.and_then(|coverage| models::for_capsule(&coverage));
+            let in_force = reader.model().map_err(CliError::from);
+            let embedder = in_force.and_then(|model| models::for_capsule(model.as_ref()));
             self.0.push((
                 model,
                 embedder.map(|embedder| Question { embedder, answer: OnceLock::new() }),

@@ -142,7 +142,7 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
 /// The model of the vectors, if it is not on this machine: then only words find anything. A capsule
 /// that cannot be read is diagnosed elsewhere.
 fn lacking_model(path: &Path) -> Option<Diagnosis> {
-    let model = Reader::open(path).ok()?.coverage().ok()?.model?;
+    let model = Reader::open(path).ok()?.raw().model().ok()??;
     let CliError { code, message, hint, .. } = models::expect_installed(&model).err()?;
     Some(Diagnosis { level: Level::Warning, code, message, hint })
 }

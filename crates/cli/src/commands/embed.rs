@@ -28,7 +28,7 @@ const HINT_MODEL_FOLDER: &str = "give a model file, or the folder of a model: co
 
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
-    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?.coverage()?)?;
+    let embedder = models::for_capsule(Reader::open(&app.capsule()?)?.raw().model()?.as_ref())?;
     let request = EmbedRequest {
         records_max: args.limit.map(|limit| limit as u64),
         ..EmbedRequest::default()
@@ -138,7 +138,7 @@ impl Ahead {
 }
 
 fn ahead(capsule: &UnlockedWriter, records: &[NewRecord]) -> Result<NewVectors> {
-    let embedder = models::for_capsule(&capsule.coverage()?)?;
+    let embedder = models::for_capsule(capsule.model()?.as_ref())?;
     Ok(capsule.embed(records, embedder.as_ref())?)
 }
 
@@ -269,7 +269,7 @@ impl New {
             return Ok(());
         }
         new.start = self.left_before(&reader, new.clone())?;
-        let embedder = models::for_capsule(&reader.coverage()?)?;
+        let embedder = models::for_capsule(reader.raw().model()?.as_ref())?;
         drop(reader);
         run(
             app,
@@ -387,7 +387,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
             models::named(name)?.model().clone()
         }
         (Some(name), None) => models::named(&format!("local:{name}"))?.model().clone(),
-        (None, None) => match Reader::open(&app.capsule()?)?.coverage()?.model {
+        (None, None) => match Reader::open(&app.capsule()?)?.raw().model()? {
             Some(model) => model,
             None => {
                 return Err(CliError::user("no_vectors", "this capsule has no vectors yet, and so no model")
@@ -465,7 +465,7 @@ fn list(app: &mut App) -> Result<()> {
         .capsule()
         .ok()
         .and_then(|path| Reader::open(&path).ok())
-        .and_then(|reader| reader.coverage().ok()?.model);
+        .and_then(|reader| reader.raw().model().ok()?);
     let used = in_force.as_ref().map(|model| model.hash_hex());
     let bundled = LocalEmbedder::bundled().map_err(CliError::from)?;
     let mut all = vec![ModelOut {

@@ -138,7 +138,7 @@ pub(crate) fn by_meaning(
     request: &FindRequest,
     reranker: Option<&dyn Reranker>,
 ) -> Result<Found> {
-    let model = if request.mode == SearchMode::Words { None } else { reader.coverage()?.model };
+    let model = if request.mode == SearchMode::Words { None } else { reader.model()? };
     let Some(model) = model else {
         return Ok(reader.find_by(request, Models { embedder: None, reranker })?);
     };

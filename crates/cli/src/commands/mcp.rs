@@ -10,8 +10,8 @@ use std::sync::Arc;
 use kapsa_agents::{AgentMemory, StoreLocation, WorkspaceMemory};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::request::Clock;
-use kapsa_memory::{AsOf, Coverage, Error, Micros, Trust, WriteOptions, random_id};
-use kapsa_model::Embedder;
+use kapsa_memory::{AsOf, Error, Micros, Trust, WriteOptions, random_id};
+use kapsa_model::{Embedder, Model};
 use kapsa_runs::shared_root;
 use kapsa_server::http::{self, Options, Token};
 use kapsa_server::{Door, Host, Memory, Problem, serve_pipes};
@@ -253,8 +253,8 @@ impl Host for McpHost {
         self.app(None).write_options(None)
     }
 
-    fn embedder(&self, coverage: &Coverage) -> Result<Arc<dyn Embedder>, Problem> {
-        Ok(Arc::from(models::for_capsule(coverage)?))
+    fn embedder(&self, model: Option<&Model>) -> Result<Arc<dyn Embedder>, Problem> {
+        Ok(Arc::from(models::for_capsule(model)?))
     }
 
     fn agent(

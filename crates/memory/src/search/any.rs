@@ -1,6 +1,8 @@
 //! A reader of the owner or of a principal, for programs that serve both: which of the two it is
 //! stands in one place, and every question is asked of both in the same words.
 
+use kapsa_model::Model;
+
 use super::listing::Listing;
 use super::principal::PrincipalReader;
 use super::reader::Reader;
@@ -10,7 +12,6 @@ use crate::error::Result;
 use crate::records::record::Record;
 use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
-use crate::view::vectors::Coverage;
 
 /// A reader of whoever acts.
 #[derive(Debug)]
@@ -138,14 +139,14 @@ impl AnyReader {
         }
     }
 
-    /// As [`Reader::coverage`].
+    /// As [`crate::RawView::model`].
     ///
     /// # Errors
     /// The same.
-    pub fn coverage(&self) -> Result<Coverage> {
+    pub fn model(&self) -> Result<Option<Model>> {
         match self {
-            AnyReader::Owner(reader) => reader.coverage(),
-            AnyReader::Principal(reader) => reader.coverage(),
+            AnyReader::Owner(reader) => reader.raw().model(),
+            AnyReader::Principal(reader) => reader.raw().model(),
         }
     }
 }

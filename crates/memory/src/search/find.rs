@@ -10,7 +10,7 @@ use kapsa_model::{Embedder, Purpose};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::around::around;
-use super::lookup::{coverage, shown};
+use super::lookup::shown;
 use super::newer;
 use super::question::Question;
 use super::rerank::{Models, RERANKED, Reranking};
@@ -333,12 +333,16 @@ impl<'a> Search<'a> {
             embedder.embed(&[&self.request.query], Purpose::Query).map_err(Error::Embedding)?;
         let question = vectors.pop().filter(|vector| vector.len() == blocks[0].dimension());
         let Some(question) = question else { return Ok(None) };
-        let coverage = coverage(self.view)?;
+        // How much there is in all, a principal may not know.
+        let (covered, missing) = match self.view.is_guarded() {
+            true => (0, 0),
+            false => self.view.store().coverage().map(|all| (all.covered, all.missing))?,
+        };
         let means = Means {
             words: self.request.mode == SearchMode::Auto,
             model: Some(embedder.model().name.clone()),
-            covered: coverage.covered,
-            missing: coverage.missing,
+            covered,
+            missing,
             ..Means::default()
         };
         let model = embedder.model().clone();

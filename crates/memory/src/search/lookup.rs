@@ -13,7 +13,6 @@ use crate::records::uri::Uri;
 use crate::view::View;
 use crate::view::as_of::{self, AsOf};
 use crate::view::branches;
-use crate::view::vectors::{self, Coverage};
 
 /// The same capsule at the same moment as seen from `branch`, as of then where that is given.
 ///
@@ -118,13 +117,6 @@ pub(crate) fn revisions<'a>(view: &'a View, uri: &Uri) -> Result<Listing<'a>> {
 /// Only what the disk or a damaged file says.
 pub(crate) fn timeline(view: &View, request: &TimelineRequest) -> Result<Vec<Record>> {
     Listing::of(view, request)?.collect()
-}
-
-/// How much of the capsule has vectors, and of which model. A principal is shown the model alone:
-/// how much there is in all, it may not know.
-pub(crate) fn coverage(view: &View) -> Result<Coverage> {
-    let all = vectors::coverage(view.store())?;
-    Ok(if view.is_guarded() { Coverage { model: all.model, ..Coverage::default() } } else { all })
 }
 
 /// A record as whoever looks may see it: nothing in it refers to what is hidden.

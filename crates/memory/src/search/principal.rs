@@ -15,7 +15,6 @@ use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, Unkno
 use crate::records::uri::Uri;
 use crate::view::as_of::AsOf;
 use crate::view::raw::RawView;
-use crate::view::vectors::Coverage;
 use crate::view::{View, branches, trust};
 
 /// A capsule at one moment, as one principal may know it. Made by [`crate::Reader::as_principal`].
@@ -170,13 +169,5 @@ impl PrincipalReader {
     /// What the disk or a damaged file reports.
     pub fn list(&self, request: &TimelineRequest) -> Result<Listing<'_>> {
         Listing::of(&self.view, request)
-    }
-
-    /// The model whose vectors the capsule has; how much there is in all is not shown.
-    ///
-    /// # Errors
-    /// What the disk or a damaged file reports.
-    pub fn coverage(&self) -> Result<Coverage> {
-        lookup::coverage(&self.view)
     }
 }

@@ -223,6 +223,6 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn coverage(&self) -> Result<Coverage> {
-        lookup::coverage(&self.view)
+        self.view.store().coverage().cloned()
     }
 }

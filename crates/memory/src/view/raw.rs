@@ -6,10 +6,11 @@
 //! counts, so it reads here. What the principal who looks may not know is not here either.
 
 use kapsa_index::{Candidate, Query, Searcher};
+use kapsa_model::Model;
 
 use super::known::KnownRecords;
 use super::visibility::{Visibility, list};
-use super::{View, branches};
+use super::{View, branches, vectors};
 use crate::error::Result;
 use crate::records::kinds;
 use crate::records::record::{BranchId, Micros, Record};
@@ -57,6 +58,15 @@ impl<'a> RawView<'a> {
     pub fn moment(&self) -> u64 {
         let next = self.view.store().snapshot().commit().next_sequence;
         self.view.lineage().below().min(next) - 1
+    }
+
+    /// The model whose vectors are in force; none where there are none. [`crate::Reader::coverage`]
+    /// counts them as well, which takes longer.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn model(&self) -> Result<Option<Model>> {
+        vectors::model(self.view.store())
     }
 
     /// The memory under exactly this URI, an alias included, if whoever looks may know it.

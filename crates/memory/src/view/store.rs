@@ -10,7 +10,7 @@ use kapsa_index::{Searcher, Sequences};
 use super::segment_tables::SegmentTables;
 use super::tail::Tail;
 use super::vector_block::VectorBlock;
-use super::vectors::read_blocks;
+use super::vectors::{self, Coverage, read_blocks};
 use crate::error::{Error, Result};
 use crate::records::branch::Made;
 use crate::records::codec::{self, Body, Operation};
@@ -42,6 +42,7 @@ pub(crate) struct Store {
     tail: OnceLock<Tail>,
     searcher: OnceLock<Searcher>,
     vectors: OnceLock<Vec<VectorBlock>>,
+    coverage: OnceLock<Coverage>,
     /// What an earlier snapshot has read that is in this one, too.
     earlier: Mutex<ReadBefore>,
     /// What the branches met so far see.
@@ -81,13 +82,13 @@ impl Store {
 
     pub(super) fn new(snapshot: Snapshot) -> Store {
         let tables = SegmentTables::new(snapshot.clone());
-        let (tail, searcher, vectors) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Store {
             snapshot,
             tables,
-            tail,
-            searcher,
-            vectors,
+            tail: OnceLock::new(),
+            searcher: OnceLock::new(),
+            vectors: OnceLock::new(),
+            coverage: OnceLock::new(),
             earlier: Mutex::default(),
             lineages: Mutex::default(),
         }
@@ -321,6 +322,15 @@ impl Store {
         }
         let blocks = read_blocks(&self.snapshot)?;
         Ok(self.vectors.get_or_init(|| blocks))
+    }
+
+    /// How much of all has vectors; counted once.
+    pub(crate) fn coverage(&self) -> Result<&Coverage> {
+        if let Some(coverage) = self.coverage.get() {
+            return Ok(coverage);
+        }
+        let coverage = vectors::coverage(self)?;
+        Ok(self.coverage.get_or_init(|| coverage))
     }
 }
 

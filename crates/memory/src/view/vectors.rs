@@ -72,9 +72,16 @@ pub(crate) fn of_model<'a>(
     Ok(store.vector_blocks()?.iter().filter(fits).map(|block| &block.vectors).collect())
 }
 
+/// The model whose vectors are in force; none where there are none.
+pub(crate) fn model(store: &Store) -> Result<Option<Model>> {
+    let blocks = store.vector_blocks()?;
+    let oldest = blocks.iter().min_by_key(|block| block.vectors.epoch());
+    Ok(oldest.and_then(|block| model_of(block.vectors.label())))
+}
+
 /// How much has vectors. Records that have nothing to embed count as covered, as far as they can be
 /// looked at.
-pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
+pub(super) fn coverage(store: &Store) -> Result<Coverage> {
     let blocks = store.vector_blocks()?;
     let next = store.snapshot().commit().next_sequence;
     let Some(epoch) = blocks.iter().map(|block| block.vectors.epoch()).min() else {

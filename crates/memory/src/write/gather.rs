@@ -11,7 +11,7 @@ use super::texts::Passage;
 use crate::error::{Error, Result};
 use crate::view::Store;
 use crate::view::vector_block::{VectorBlock, label};
-use crate::view::vectors::{VECTORS, coverage, covered_by};
+use crate::view::vectors::{self, VECTORS, covered_by};
 
 /// For fewer records than this the blocks are looked through, unless there is little in them.
 const TABLE_RECORDS_MIN: usize = 8;
@@ -61,7 +61,7 @@ impl Target {
             return target(current, Vec::new(), false);
         }
         if !change {
-            let in_force = match coverage(store)?.model {
+            let in_force = match vectors::model(store)? {
                 Some(other) if other == *model => "an earlier version of kapsa".to_string(),
                 Some(other) => other.name,
                 None => "another model".to_string(),
@@ -77,7 +77,7 @@ impl Target {
     /// Whether the vectors in force are those of this model, made of other parts of a record than
     /// today.
     pub(super) fn is_outdated(store: &Store, model: &Model) -> Result<bool> {
-        let is_in_force = coverage(store)?.model.as_ref() == Some(model);
+        let is_in_force = vectors::model(store)?.as_ref() == Some(model);
         let blocks = store.vector_blocks()?;
         let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();
         let mut in_force = blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch);

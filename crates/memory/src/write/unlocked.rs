@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use kapsa_capsule::Unlocked;
-use kapsa_model::Embedder;
+use kapsa_model::{Embedder, Model};
 
 use super::ahead::NewVectors;
 use super::options::WriteOptions;
@@ -12,7 +12,7 @@ use super::writer::{Writer, locked};
 use crate::error::Result;
 use crate::records::record::NewRecord;
 use crate::view::View;
-use crate::view::vectors::{Coverage, coverage};
+use crate::view::vectors;
 
 /// A capsule whose file is open for writing and whose lock is not taken yet.
 #[derive(Debug)]
@@ -34,12 +34,12 @@ impl UnlockedWriter {
         Ok(UnlockedWriter { capsule, view, options })
     }
 
-    /// How much of the capsule has vectors, and of which model.
+    /// As [`crate::RawView::model`].
     ///
     /// # Errors
-    /// What the disk or a damaged file reports.
-    pub fn coverage(&self) -> Result<Coverage> {
-        coverage(self.view.store())
+    /// The same.
+    pub fn model(&self) -> Result<Option<Model>> {
+        vectors::model(self.view.store())
     }
 
     /// Makes the vectors of records that are about to be put, in this order and nothing else.

@@ -364,7 +364,7 @@ fn every_method_of_a_principal_is_compared() {
         .put(NewRecord { domain: "hr".into(), ..named("fact/x", "secret") })
         .expect("put");
     let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
-    assert_eq!(reader.coverage().expect("the model"), kapsa_memory::Coverage::default());
+    assert_eq!(reader.raw().model().expect("the model"), None);
     assert!(matches!(reader.on("run/secret", None), Err(Error::BranchNotFound { .. })));
 }
 

@@ -373,7 +373,7 @@ impl<'a> Search<'a> {
         else {
             return Ok(None);
         };
-        let Some(model) = reader.coverage()?.model else { return Ok(None) };
+        let Some(model) = reader.raw().model()? else { return Ok(None) };
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = models.iter().find(|(known, _)| *known == model) {
             return Ok(known.clone());
