@@ -11,7 +11,7 @@ use kapsa_agents::{Comparison, Fact, Preset, Verdict};
 use kapsa_memory::Trust;
 
 use crate::known::{Known, Offer, speaker_name, standing_of};
-use crate::overlap::{Overlap, Words, affirmed};
+use crate::overlap::{Overlap, Words, affirmed, number_another};
 use crate::turn::Turn;
 
 /// From where on a text is taken for another one's.
@@ -247,7 +247,9 @@ fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
     let (beside, comparison) = verdicts.first()?;
     // It gives another value or denies what is known in nearly the same words, and the comparer
     // does not see that they are about one thing.
-    let is_of_another = Words::of(&offer.title).speaks_of_another(&Words::of(&beside.known.title));
+    let (later, earlier) = (&offer.title, &beside.known.title);
+    let is_of_another =
+        number_another(later, earlier) || Words::of(later).speaks_of_another(&Words::of(earlier));
     if beside.overlap.differs && !is_of_another && comparison.verdict == Verdict::New {
         let comparison = Comparison { proposed: Some(Verdict::Supersedes), ..comparison.clone() };
         return Some(undecided(beside, comparison, "nearly the same words, and another value"));

@@ -151,6 +151,25 @@ impl Words {
     }
 }
 
+/// Whether two texts begin with the same word and other numbers, and give other numbers besides:
+/// "worker 1 has 4 GB" and "worker 2 has 8 GB", but not "wait 30 seconds" and "wait 60 seconds".
+pub(crate) fn number_another(a: &str, b: &str) -> bool {
+    let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+    let read = |text: &str| {
+        let folded = fold_case(text);
+        let words = folded.split(|c: char| !c.is_alphanumeric());
+        let mut words = words.filter(|word| is_telling(word)).map(str::to_string);
+        let (name, number) = (words.next()?, words.next().filter(is_number)?);
+        Some((name, number, words.filter(is_number).collect::<Vec<_>>()))
+    };
+    match (read(a), read(b)) {
+        (Some((name, number, values)), Some((other_name, other_number, other_values))) => {
+            name == other_name && number != other_number && values != other_values
+        }
+        _ => false,
+    }
+}
+
 /// Whether a word says what a text is about: a number does, however short.
 fn is_telling(word: &str) -> bool {
     let is_digit = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
@@ -249,6 +268,9 @@ mod tests {
         ] {
             assert!(!Words::of(a).speaks_of_another(&Words::of(b)), "{a} / {b}");
         }
+        assert!(number_another("Worker 1 has 4 GB of memory", "The worker 2 has 8 GB of memory"));
+        assert!(!number_another("Wait 30 seconds", "Wait 60 seconds"));
+        assert!(!number_another("Wait 30 seconds", "Retry 60 times, 2 at most"));
         let workers = overlap("Worker 1 has 4 GB of memory", "Worker 2 has 8 GB of memory");
         assert!(workers.differs && workers.score < 1.0, "{workers:?}");
     }
