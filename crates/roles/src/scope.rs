@@ -163,6 +163,7 @@ mod tests {
             domain: "revenue".into(),
             tags: vec!["x".into(), "of-acme".into()],
             query: String::new(),
+            sessions_about: None,
         };
         assert_eq!(scope.resolve(&state()), Ok(expected));
         assert_eq!(MemoryScope::default().resolve(&state()), Ok(Scope::default()));

@@ -24,6 +24,7 @@ fn memory_scope_resolved_and_assembled() {
         domain: "revenue".into(),
         tags: vec!["qualification".into()],
         query: String::new(),
+        sessions_about: None,
     };
     assert_eq!(memory.scopes(), [(expected, CONTEXT_TOKENS_DEFAULT)]);
 }
@@ -206,6 +207,7 @@ fn every_part_of_a_scope_follows_the_state() {
             domain: kind.to_lowercase(),
             tags: vec![format!("\"{kind}\"")],
             query: format!("about {company}"),
+            sessions_about: None,
         };
         assert_eq!((scope, budget), (expected, 100));
     }
