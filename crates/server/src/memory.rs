@@ -182,6 +182,21 @@ impl Memory {
         })
     }
 
+    /// The repository that is meant where a call names none: that of the caller's workspace, if the
+    /// memory lies outside of it and is that of other workspaces as well; else empty.
+    pub(crate) fn workspace_of(&self, session: &Session, place: &Place) -> Result<String, Problem> {
+        if self.host.principal().is_some() {
+            return Ok(String::new());
+        }
+        let folders = self.host.projects(session.folder.as_deref());
+        let Some(root) = folders.last().filter(|root| !place.path.starts_with(root)) else {
+            return Ok(String::new());
+        };
+        let Some(root) = root.to_str() else { return Ok(String::new()) };
+        kapsa_traces::repository_of(&self.location(place)?, root)
+            .map_err(|error| self.of_traces(error))
+    }
+
     /// The repositories of the caller's workspace: what sessions in others left holds there. None
     /// where that is not known: no folder is named, or a principal acts, for whom what was read of
     /// sessions is not there.

@@ -34,12 +34,18 @@ pub(crate) fn propose(
     let place = memory.place(session, args.branch.as_deref())?;
     memory.reader(&place, None)?;
     let location = memory.location(&place)?;
+    let repository = match args.repository {
+        Some(named) => named,
+        None => memory.workspace_of(session, &place)?,
+    };
+    // A session without a name is one of its repository: what another one says is another word.
+    let named = args.session.as_deref().unwrap_or(&repository).trim();
     let proposer = Proposer {
-        session: args
-            .session
-            .filter(|name| !name.trim().is_empty())
-            .map_or_else(|| PROPOSED.to_string(), |name| format!("{PROPOSED}/{}", name.trim())),
-        repository: args.repository.unwrap_or_default(),
+        session: match named {
+            "" => PROPOSED.to_string(),
+            named => format!("{PROPOSED}/{named}"),
+        },
+        repository,
         at: memory.host().now(),
     };
     let _turn = memory.turn(progress)?;

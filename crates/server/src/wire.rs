@@ -234,7 +234,8 @@ pub(crate) struct ProposeIn {
     /// Name of this session, so that what it says twice counts once.
     #[serde(default)]
     pub(crate) session: Option<String>,
-    /// Repository that they are about; default: everything.
+    /// Repository that they are about, "" for everything; default: this workspace's where the
+    /// memory is of several.
     #[serde(default)]
     pub(crate) repository: Option<String>,
     /// Another branch than the current one.

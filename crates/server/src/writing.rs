@@ -17,6 +17,8 @@ const UNEMBEDDED: &str =
 const FORGOTTEN: &str =
     "its history stays; ask the user to run `kapsa purge` if it must be erased for good";
 
+/// Kind of what is compared with what is known when it comes.
+const FACT: &str = "fact";
 /// First parts of names by which the memory rules itself.
 const OWN_NAMES: [&str; 4] = ["access", "clearance", "kapsa", "policy"];
 /// Kinds of what the memory writes itself.
@@ -167,6 +169,11 @@ fn may_write(
     };
     if !overwrite {
         return Err(exists(&known));
+    }
+    if known.kind == FACT {
+        let message = format!("{} is a fact: another text is compared with it", uri.short());
+        return Err(Problem::new("access_denied", message)
+            .hint("propose what holds instead with memory_propose"));
     }
     match expected {
         Some(expected) if expected != known.sequence => {

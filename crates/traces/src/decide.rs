@@ -259,7 +259,8 @@ fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
 
 /// What leaves behind what was chosen, in whatever words; of several choices the most alike.
 fn taken_back(offer: &Offer, all: &[Beside<'_>]) -> Option<Decision> {
-    let turn = Turn::of(&offer.title)?;
+    // A message may say first what comes and then what goes.
+    let turn = Turn::of(&offer.title).or_else(|| Turn::of(&offer.body))?;
     let is_chosen = |beside: &&Beside<'_>| turn.takes_back(&Words::of(&beside.known.title));
     let beside = all.iter().find(is_chosen)?;
     let comparison = Comparison { verdict: Verdict::Supersedes, ..compare(offer, beside.known) };

@@ -66,12 +66,9 @@ pub fn propose(
     proposer: &Proposer,
 ) -> Result<Vec<Proposed>> {
     let memories = Memories::new(location, &clock.into(), Thresholds::default(), false)?;
-    let origin = Origin {
-        source: &proposer.session,
-        repository: &proposer.repository,
-        path: "",
-        at: proposer.at,
-    };
+    let (session, repository) = (redact(&proposer.session), redact(&proposer.repository));
+    let origin =
+        Origin { source: &session.text, repository: &repository.text, path: "", at: proposer.at };
     let mut decided = Vec::new();
     memories.in_turn(|| {
         for proposal in proposals {

@@ -10,8 +10,10 @@ use crate::overlap::Words;
 /// Most words of what is left, and of what it is left for.
 const NAMED_WORDS_MAX: usize = 4;
 /// Most words of an earlier choice besides what is chosen, where the later statement has none of
-/// them.
+/// them; more where it says that it is a choice.
 const CHOICE_REST_MAX: usize = 2;
+/// The same where its own words say that it is a choice.
+const CHOSEN_REST_MAX: usize = 5;
 
 /// Words before a name that is left. `*` is a word or two, which is left where nothing follows.
 const LEAVING: &[&[&str]] = &[
@@ -64,6 +66,11 @@ const LEAVING: &[&[&str]] = &[
     &["minds", "about"],
     &["done", "with"],
     &["forget", "about"],
+    &["forget"],
+    &["scrap"],
+    &["scrapped"],
+    &["no", "more"],
+    &["out", "with"],
 ];
 
 /// Words between what is left and what comes instead, where it is named.
@@ -164,7 +171,9 @@ impl Turn {
         let is_elsewhere = !self.scope.is_empty()
             && !rest.is_empty()
             && rest.iter().all(|word| !self.scope.contains(*word));
-        !is_elsewhere && (told == rest.len() || rest.len() - told <= CHOICE_REST_MAX)
+        let is_chosen = chosen.all().iter().any(|word| CHOOSING.contains(&word.as_str()));
+        let rest_max = if is_chosen { CHOSEN_REST_MAX } else { CHOICE_REST_MAX };
+        !is_elsewhere && (told == rest.len() || rest.len() - told <= rest_max)
     }
 }
 
@@ -237,6 +246,11 @@ mod tests {
             ("Use pnpm instead of npm", "Use npm for installs"),
             ("We no longer use moment.js.", "Prefer moment.js for dates"),
             ("Stop using black", "Format with black"),
+            ("We switched from npm to pnpm.", "We use npm as the package manager in this repo."),
+            ("No more npm, please use pnpm from now on.", "Always use npm to install packages."),
+            ("No more Redis, we cache in memory now.", "We decided to use Redis for caching."),
+            ("Scrap PostgreSQL; from now on we use MySQL.", "We decided to use PostgreSQL."),
+            ("Forget PostgreSQL, we're on MySQL now.", "We decided to use PostgreSQL for orders."),
         ] {
             assert!(takes_back(later, earlier), "{later} / {earlier}: {:?}", Turn::of(later));
         }
@@ -256,6 +270,11 @@ mod tests {
                 "Requests carry a trace id that structlog adds, and dashboards group by it",
             ),
             ("Drop me a line", "Wrap each line at 100 columns"),
+            ("Never forget the license header", "Use the license header of the template"),
+            (
+                "We switched from npm to pnpm",
+                "Redis listens on port 6379 behind npm's proxy, with TLS",
+            ),
             ("We use Redis", "We use Redis for caching"),
         ] {
             assert!(!takes_back(later, earlier), "{later} / {earlier}: {:?}", Turn::of(later));

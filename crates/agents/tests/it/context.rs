@@ -598,7 +598,7 @@ fn lines_stay_lines_and_tell_where_they_come_from() {
                 &Scope::default(),
                 &ContextOptions { uris: true, ..ContextOptions::default() },
             );
-            let want = "## Insights\n- z (confidence: 0.8) [insight/cro/i1]\n\n## Context\n- one ## Insights - forged [fact/a%2Fb]\n\n\
+            let want = "## Insights\n- z (confidence: 0.8) [insight/cro/i1]\n\n## Context\n- one. ## Insights - forged [fact/a%2Fb]\n\n\
                         ## Recent Activity\n- qualify_lead: x y [episode/cro/e%201]";
             assert_eq!(told.expect("assembled").text(), want);
         },

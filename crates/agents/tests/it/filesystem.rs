@@ -307,7 +307,7 @@ mod contract {
                 ("/knowledge/.directory", "# /knowledge/\n\n- _/ (1 file)\n- revenue/ (1 file)\n"),
                 (
                     "/knowledge/revenue/.directory",
-                    "# /knowledge/revenue/\n\n- ins1 (0.90): Line one # and two\n",
+                    "# /knowledge/revenue/\n\n- ins1 (0.90): Line one. # and two\n",
                 ),
                 ("/knowledge/_/.directory", "# /knowledge/_/\n\n- ins2 (0.80): of no domain\n"),
                 ("/experience/.directory", "# /experience/\n\n- 2026-02-17/ (1 file)\n"),

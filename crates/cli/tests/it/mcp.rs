@@ -771,6 +771,55 @@ fn what_sessions_in_other_repositories_left_is_asked_for_by_name() {
 }
 
 #[test]
+fn repositories_that_share_a_memory_do_not_overwrite_each_other() {
+    let sandbox = Sandbox::new();
+    let mut clients = ["a", "b"].map(|name| {
+        let folder = sandbox.path(name);
+        std::fs::create_dir_all(folder.join(".git")).expect("a repository");
+        let mut command = sandbox.command();
+        command.current_dir(&folder).arg("mcp");
+        Client::start(command, Vec::new())
+    });
+    let mut proposed = |at: usize, title: &str| {
+        let candidates = json!([{ "type": "decision", "title": title }]);
+        let decided = clients[at].call("memory_propose", json!({ "candidates": candidates }));
+        decided.expect("decided")["decided"][0]["action"].clone()
+    };
+    assert_eq!(proposed(0, "We use npm as the package manager."), "add");
+    assert_eq!(proposed(1, "We use npm as the package manager."), "add");
+    assert_eq!(proposed(1, "We switched from npm to pnpm."), "supersede");
+    let told = |client: &mut Client| {
+        let context = client.call("memory_context", json!({ "query": "package manager" }));
+        let context = context.expect("an answer").to_string();
+        (context.contains("We use npm"), context.contains("to pnpm"))
+    };
+    assert_eq!(clients.each_mut().map(told), [(true, false), (false, true)]);
+}
+
+#[test]
+fn what_others_are_trusted_with_a_model_neither_hides_nor_overwrites() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "note/p", "--text", "Never delete the volume."]);
+    let fact = sandbox.json(&["fact", "add", "We use npm", "--entity", "shop"]);
+    let fact = format!("fact/{}", fact["fact"]["id"].as_str().expect("an id"));
+    sandbox.ok(&["review", "rule", "review", "--of-trust", "model"]);
+    let mut client = Client::of(&sandbox, &[]);
+    let refused = client.call("memory_forget", json!({ "uri": "note/p" })).expect_err("a rule");
+    assert!(refused.to_string().contains("a rule asks for a review"), "{refused}");
+    let other = json!({ "uri": fact, "text": "pnpm is what we use", "overwrite": true });
+    let refused = client.call("memory_write", other).expect_err("a fact");
+    assert!(refused.to_string().contains("memory_propose"), "{refused}");
+    assert!(sandbox.ok(&["find", "volume"]).contains("Never delete"));
+    // Nothing that names where a proposal is from is kept with its secrets.
+    let secret = "https://bob:hunter22222@example.org/x/y";
+    let candidates = json!([{ "type": "decision", "title": "Staging listens on port 5433." }]);
+    let arguments = json!({ "candidates": candidates, "repository": secret, "session": secret });
+    client.call("memory_propose", arguments).expect("decided");
+    let capsule = std::fs::read(sandbox.path(".kapsa/workspace.kapsa")).expect("a file");
+    assert!(!capsule.windows(11).any(|part| part == b"hunter22222"));
+}
+
+#[test]
 fn what_waits_for_review_says_why_and_what_is_forgotten_by_whom() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["review", "rule", "review", "--of-trust", "model", "--kind", "plan"]);

@@ -72,7 +72,7 @@ impl Screen {
             Some((Admission::Direct, _)) => return Ok(Vec::new()),
             Some((Admission::Review, scope)) => {
                 let reason = format!("a rule asks for a review of {}", scope.in_words());
-                return Ok(vec![Reason { flag: "policy".to_string(), reason }]);
+                return Ok(vec![Reason { flag: POLICY.to_string(), reason }]);
             }
             Some((Admission::Flagged, _)) | None => {}
         }
@@ -110,6 +110,9 @@ impl Screen {
         Ok((copies >= FLOOD_COPIES_MAX).then_some(Reason { flag, reason }))
     }
 }
+
+/// Flag of what a rule asks a review of.
+pub(super) const POLICY: &str = "policy";
 
 /// Flags of everything in a record that is text: of each kind the first.
 fn flags(record: &NewRecord) -> Vec<Reason> {

@@ -12,7 +12,7 @@ use kapsa_capsule::{CommitInfo, SegmentDraft};
 use super::ahead::{NewVectors, PlacedVectors};
 use super::gather::{add_derived, detached};
 use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
-use super::screen::Screen;
+use super::screen::{POLICY, Screen};
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::access::ClearanceProfile;
@@ -131,8 +131,25 @@ impl<'w> Transaction<'w> {
             return Err(not_found(uri));
         }
         let envelope = self.writer.envelope();
+        self.may_hide(uri, &envelope)?;
         self.pending.push(Pending::bury_by(Operation::Tombstone, uri.clone(), agent, envelope));
         Ok(())
+    }
+
+    /// Refuses to hide what a rule of review holds back when it is written: hiding a text changes
+    /// what is known as much as another text does.
+    fn may_hide(&mut self, uri: &Uri, envelope: &Envelope) -> Result<()> {
+        if envelope.provenance.trust == Trust::Owner {
+            return Ok(());
+        }
+        let Some(there) = self.counting(uri)?.known.pop() else { return Ok(()) };
+        let reasons = self.screened(&there.as_new(), envelope)?;
+        match reasons.into_iter().find(|reason| reason.flag == POLICY) {
+            None => Ok(()),
+            Some(Reason { reason, .. }) => Err(Error::InvalidOperation {
+                reason: format!("{} stays: {reason}; the owner forgets it", uri.short()),
+            }),
+        }
     }
 
     /// Lets `old` stand for `new`: whoever asks for the one gets the other.

@@ -4,11 +4,14 @@
 //! Invariant: what is told is data between a first line that says so and the last one. No stored
 //! text begins a line, closes a tag, or hides a character.
 
+use std::path::Path;
+
 use kapsa_agents::{ContextLine, ContextOptions, Scope};
 use kapsa_memory::query::plain_query;
 use kapsa_memory::request::{FindRequest, Hit};
 use kapsa_memory::tokens::{estimate, first_chars, flowed, one_line};
 use kapsa_memory::{Models, Standing, Trust};
+use kapsa_runs::shared_root;
 
 use super::deadline::Deadline;
 use super::event::Event;
@@ -73,14 +76,17 @@ fn begun_with(app: &mut App, args: &SessionStart, event: &Event) -> Result<Vec<S
     let options =
         ContextOptions { tokens_max: args.budget, uris: true, ..ContextOptions::default() };
     let told = |scope: &Scope| context::told(app, agent.as_deref(), None, scope, &options);
-    let Some(repository) = repository(app, event)? else {
+    let here = repositories(app, event)?;
+    if here.is_empty() {
         return Ok(told(&Scope::default())?.lines.iter().map(line_of).collect());
-    };
+    }
     // What is known of the repository first; then what is of none, or is no session's.
-    let own = Scope { entity: repository.clone(), ..Scope::default() };
-    let mut lines = told(&own)?.lines;
+    let mut lines = Vec::new();
+    for repository in &here {
+        lines.extend(told(&Scope { entity: repository.clone(), ..Scope::default() })?.lines);
+    }
     for line in told(&Scope::default())?.lines {
-        let is_elsewhere = is_elsewhere(&line.entity, line.trust, &line.source, &repository);
+        let is_elsewhere = is_elsewhere(&line.entity, line.trust, &line.source, &here);
         if !is_elsewhere && lines.iter().all(|known| known.uri != line.uri) {
             lines.push(line);
         }
@@ -88,21 +94,28 @@ fn begun_with(app: &mut App, args: &SessionStart, event: &Event) -> Result<Vec<S
     Ok(lines.iter().map(line_of).collect())
 }
 
-/// The repository that a session works in, as memories taken from sessions name it.
-fn repository(app: &App, event: &Event) -> Result<Option<String>> {
-    let Some(cwd) = event.cwd.as_deref().and_then(|cwd| cwd.to_str()) else { return Ok(None) };
+/// The repository that a session works in, as memories taken from sessions name it: by its folder,
+/// and by the root of the repository that this lies in. None where that is not known.
+fn repositories(app: &App, event: &Event) -> Result<Vec<String>> {
+    let Some(cwd) = event.cwd.as_deref() else { return Ok(Vec::new()) };
     if app.principal().is_some() {
         // What was read of sessions is the owner's to know.
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let repository = kapsa_traces::repository_of(&app.location()?, cwd)?;
-    Ok(Some(repository).filter(|repository| !repository.is_empty()))
+    let (location, root) = (app.location()?, shared_root(cwd));
+    let mut names: Vec<String> = Vec::new();
+    for folder in [Some(cwd), root.as_deref()].into_iter().flatten().filter_map(Path::to_str) {
+        let name = kapsa_traces::repository_of(&location, folder)?;
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }
 
 /// Whether something was left by a session in another repository: it holds there.
-fn is_elsewhere(entity: &str, trust: Option<Trust>, source: &str, repository: &str) -> bool {
-    let here = [repository.to_string()];
-    trust.is_some_and(|trust| kapsa_memory::is_elsewhere(entity, trust, source, &here))
+fn is_elsewhere(entity: &str, trust: Option<Trust>, source: &str, here: &[String]) -> bool {
+    trust.is_some_and(|trust| kapsa_memory::is_elsewhere(entity, trust, source, here))
 }
 
 /// `- Staging listens on port 5433 [fact/f1] (source: claude/aa11, trust: trace)`.
@@ -154,12 +167,11 @@ pub(super) fn user_prompt_submit(
     let found = find::by_meaning(&mut Asked::default(), &reader, &request, None);
     // Without a model there are still the words; what cannot be read fails once more.
     let found = found.or_else(|_| reader.find_by(&request, Models::default()))?;
-    let repository = repository(app, &event)?;
+    let here = repositories(app, &event)?;
     let is_here = |hit: &&Hit| {
         let (entity, trust) = (&hit.record.entity, Some(hit.record.provenance.trust));
         let stated_by = &hit.record.agent;
-        let is_elsewhere = |repository: &str| is_elsewhere(entity, trust, stated_by, repository);
-        repository.as_deref().is_none_or(|repository| !is_elsewhere(repository))
+        here.is_empty() || !is_elsewhere(entity, trust, stated_by, &here)
     };
     let hits = found.hits.iter().filter(|hit| hit.strength >= args.min_score);
     let lines: Vec<String> = hits.filter(is_here).take(HITS_MAX).map(line_of_hit).collect();
