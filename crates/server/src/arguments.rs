@@ -1,5 +1,6 @@
-//! Whether the arguments of a call are what its tool takes, said so that a model can mend them: which
-//! argument, what came, what is expected. Knows no tool; it goes by the schema that the model read.
+//! Whether the arguments of a call are what its tool takes, said so that a model can mend them:
+//! which argument, what came, what is expected. Knows no tool; it goes by the schema that the model
+//! read.
 
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value};

@@ -15,7 +15,7 @@ pub(crate) struct Evidence {
 }
 
 /// How a file without a ledger comes back.
-pub(crate) enum Found {
+pub(crate) enum Recovered {
     /// It was this.
     Original(String),
     /// It was not there.
@@ -57,22 +57,22 @@ impl Evidence {
         content: &Content,
         text: &str,
         program: &str,
-    ) -> Result<Option<Found>, EditError> {
+    ) -> Result<Option<Recovered>, EditError> {
         let Some(left) = content.remove(text, program, Prune::Kept)? else { return Ok(None) };
         if let Some((original, _)) = self.exact(content, text, program) {
-            return Ok(Some(Found::Original(original)));
+            return Ok(Some(Recovered::Original(original)));
         }
         let Some((_, backup)) = self.backups.first() else {
             let is_all_ours = content.is_made_of(text, "", program);
-            return Ok(Some(if is_all_ours { Found::Nothing } else { Found::Left(left) }));
+            return Ok(Some(if is_all_ours { Recovered::Nothing } else { Recovered::Left(left) }));
         };
         // A person changed the file since: the backup still says which containers were there.
         let Ok(then) = content.add(backup, program, true) else {
-            return Ok(Some(Found::Left(left)));
+            return Ok(Some(Recovered::Left(left)));
         };
         let swaps = swaps(backup, &then.text);
         let prune = Prune::Made(&then.made);
-        Ok(without_ours(content, text, &swaps, program, prune)?.map(Found::Left))
+        Ok(without_ours(content, text, &swaps, program, prune)?.map(Recovered::Left))
     }
 
     /// Where the backups are.

@@ -210,9 +210,9 @@ fn unknown(
         evidence.back(content, &text, &program.path).map_err(|error| Error::edit(path, error))?;
     let (how, after) = match back {
         None => return Ok(None),
-        Some(evidence::Found::Original(original)) => (Undone::Restored, Some(original)),
-        Some(evidence::Found::Nothing) => (Undone::Removed, None),
-        Some(evidence::Found::Left(left)) => (Undone::OursRemoved, Some(left)),
+        Some(evidence::Recovered::Original(original)) => (Undone::Restored, Some(original)),
+        Some(evidence::Recovered::Nothing) => (Undone::Removed, None),
+        Some(evidence::Recovered::Left(left)) => (Undone::OursRemoved, Some(left)),
     };
     expect_writable(path, &found)?;
     Ok(Some(UndoPlan {

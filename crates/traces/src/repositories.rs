@@ -131,17 +131,17 @@ mod tests {
     #[test]
     fn a_folder_is_about_its_repository_and_those_below() {
         let folders = [
-            ("/home/a/shop", "acme/shop"),
-            ("/home/a/work/web", "acme/web"),
-            ("/home/a/workshop", "acme/workshop"),
+            ("/src/shop", "acme/shop"),
+            ("/src/work/web", "acme/web"),
+            ("/src/workshop", "acme/workshop"),
         ];
         let folders = folders.map(|(folder, name)| (folder.to_string(), name.to_string()));
         let known = Repositories { folders: folders.into() };
         let names = |folder: &str| known.names_in(folder);
-        assert_eq!(names("/home/a/shop"), ["acme/shop", "acme/shop"]);
-        assert_eq!(names("/home/a/shop/src"), ["acme/shop"]);
-        assert_eq!(names("/home/a/work"), ["work", "acme/web"]);
-        assert_eq!(names("/home/a/new"), ["new"]);
+        assert_eq!(names("/src/shop"), ["acme/shop", "acme/shop"]);
+        assert_eq!(names("/src/shop/src"), ["acme/shop"]);
+        assert_eq!(names("/src/work"), ["work", "acme/web"]);
+        assert_eq!(names("/src/new"), ["new"]);
         assert_eq!(names("/"), Vec::<String>::new());
     }
 }

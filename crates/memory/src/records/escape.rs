@@ -34,7 +34,7 @@ pub fn is_plain(text: &str) -> bool {
 }
 
 /// Whether a character acts, or is drawn as nothing, wherever it stands. Some of them are ordinary
-/// beside others ([`line`]).
+/// beside others ([`line()`]).
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {

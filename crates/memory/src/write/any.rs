@@ -73,13 +73,17 @@ impl AnyWriter {
         self.forget_by(uri, "")
     }
 
-    /// As [`Writer::forget_by`]. A principal forgets in its own name.
+    /// As [`AnyWriter::forget`], with the agent that forgets. A principal forgets in its own name.
     ///
     /// # Errors
     /// The same.
     pub fn forget_by(&mut self, uri: &Uri, agent: &str) -> Result<Put> {
         match self {
-            AnyWriter::Owner(writer) => writer.forget_by(uri, agent),
+            AnyWriter::Owner(writer) => {
+                let mut transaction = writer.transaction();
+                transaction.forget(uri, agent)?;
+                Ok(transaction.commit()?.remove(0))
+            }
             AnyWriter::Principal(writer) => writer.forget(uri),
         }
     }

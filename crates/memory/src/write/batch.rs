@@ -2,9 +2,11 @@
 //! of their own, whose changes follow from what is there. Knows nothing of who writes.
 
 use super::pending::Pending;
+use super::screen::POLICY;
 use super::transaction::Transaction;
 use crate::error::{Error, Result};
-use crate::records::held::reasons_of;
+use crate::records::codec::Envelope;
+use crate::records::held::{Reason, reasons_of};
 use crate::records::provenance::Trust;
 use crate::records::record::NewRecord;
 use crate::records::request::{Change, Put};
@@ -47,6 +49,45 @@ impl Batch {
     }
 }
 
+/// Refuses to hide what a rule of review holds back when it is written: hiding a text changes what
+/// is known as much as another text does.
+pub(super) fn may_hide(
+    transaction: &mut Transaction<'_>,
+    uri: &Uri,
+    envelope: &Envelope,
+) -> Result<()> {
+    if envelope.provenance.trust == Trust::Owner {
+        return Ok(());
+    }
+    let Some(there) = transaction.counting(uri)?.known.pop() else { return Ok(()) };
+    let reasons = transaction.screened(&there.as_new(), envelope)?;
+    match reasons.into_iter().find(|reason| reason.flag == POLICY) {
+        None => Ok(()),
+        Some(Reason { reason, .. }) => Err(Error::InvalidOperation {
+            reason: format!("{} stays: {reason}; the owner forgets it", uri.short()),
+        }),
+    }
+}
+
+/// A record of a store, where it is kept for review: for a text that is not there yet.
+fn held_back(transaction: &mut Transaction<'_>, record: &NewRecord) -> Result<Option<Pending>> {
+    let envelope = transaction.writer.envelope_of(record);
+    let reasons = transaction.screened(record, &envelope)?;
+    if reasons.is_empty() {
+        return Ok(None);
+    }
+    if let Some(uri) = &record.uri
+        && let Some(there) = transaction.counting(uri)?.known.pop()
+        && there.text == record.text
+    {
+        let known = transaction.screened(&there.as_new(), &envelope)?;
+        if reasons.iter().all(|reason| known.contains(reason)) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Pending::held(record.clone(), &reasons, envelope)))
+}
+
 impl Transaction<'_> {
     /// Adds what a store makes of one thing that it was given, together or not at all: where a part
     /// of it is kept for review, that alone is kept, and the rest is dropped with what it follows
@@ -56,7 +97,7 @@ impl Transaction<'_> {
         for item in &items {
             let BatchItem::Put(record) = item else { continue };
             record.check()?;
-            if let Some(pending) = self.held(record)? {
+            if let Some(pending) = held_back(self, record)? {
                 held.push(pending);
             }
         }
@@ -66,29 +107,10 @@ impl Transaction<'_> {
         }
         items.into_iter().try_for_each(|item| match item {
             BatchItem::Put(record) => self.put_known(*record),
-            BatchItem::Forget(uri) => self.forget(&uri),
+            BatchItem::Forget(uri) => self.forget(&uri, ""),
             BatchItem::Note(record) => self.note(*record),
             BatchItem::RemoveNote(uri) => self.remove_note(&uri),
         })
-    }
-
-    /// A record of a store, where it is kept for review: for a text that is not there yet.
-    fn held(&mut self, record: &NewRecord) -> Result<Option<Pending>> {
-        let envelope = self.writer.envelope_of(record);
-        let reasons = self.screened(record, &envelope)?;
-        if reasons.is_empty() {
-            return Ok(None);
-        }
-        if let Some(uri) = &record.uri
-            && let Some(there) = self.counting(uri)?.known.pop()
-            && there.text == record.text
-        {
-            let known = self.screened(&there.as_new(), &envelope)?;
-            if reasons.iter().all(|reason| known.contains(reason)) {
-                return Ok(None);
-            }
-        }
-        Ok(Some(Pending::held(record.clone(), &reasons, envelope)))
     }
 
     /// Puts a record; one in the words that are there already is trusted as far as those.

@@ -154,7 +154,7 @@ impl<'w> PrincipalTransaction<'w> {
     /// `UriNotFound`; `AccessDenied` for the memory of another agent, and outside its clearance.
     pub fn forget(&mut self, uri: &Uri) -> Result<()> {
         self.permitted(Act::Forget(uri))?;
-        self.transaction.forget_by(uri, &self.profile.principal)
+        self.transaction.forget(uri, &self.profile.principal)
     }
 
     /// Whether all of a store's changes are allowed. It may repeat under a name what another agent

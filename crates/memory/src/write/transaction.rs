@@ -10,9 +10,10 @@ use std::collections::HashMap;
 use kapsa_capsule::{CommitInfo, SegmentDraft};
 
 use super::ahead::{NewVectors, PlacedVectors};
+use super::batch::may_hide;
 use super::gather::{add_derived, detached};
 use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
-use super::screen::{POLICY, Screen};
+use super::screen::Screen;
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::access::ClearanceProfile;
@@ -106,20 +107,13 @@ impl<'w> Transaction<'w> {
         self.put(record)
     }
 
-    /// Forgets a URI: a tombstone; history stays.
+    /// Forgets a URI: a tombstone, with the agent that forgets, if it is named; history stays.
     ///
     /// # Errors
-    /// `UriNotFound` when nothing is visible under it, nor put by this transaction; what the disk
-    /// reports.
-    pub fn forget(&mut self, uri: &Uri) -> Result<()> {
-        self.forget_by(uri, "")
-    }
-
-    /// As [`Transaction::forget`], with the agent that forgets.
-    ///
-    /// # Errors
-    /// The same; `InvalidRecord` for a name that is too long.
-    pub fn forget_by(&mut self, uri: &Uri, agent: &str) -> Result<()> {
+    /// `UriNotFound` when nothing is visible under it, nor put by this transaction; `InvalidRecord`
+    /// for a name that is too long; `InvalidOperation` where a rule asks for a review; what the
+    /// disk reports.
+    pub fn forget(&mut self, uri: &Uri, agent: &str) -> Result<()> {
         refuse_reserved(uri)?;
         check_short("agent", agent)?;
         let here = self.pending.iter().rev().find(|pending| pending.is_about(uri));
@@ -131,25 +125,9 @@ impl<'w> Transaction<'w> {
             return Err(not_found(uri));
         }
         let envelope = self.writer.envelope();
-        self.may_hide(uri, &envelope)?;
+        may_hide(self, uri, &envelope)?;
         self.pending.push(Pending::bury_by(Operation::Tombstone, uri.clone(), agent, envelope));
         Ok(())
-    }
-
-    /// Refuses to hide what a rule of review holds back when it is written: hiding a text changes
-    /// what is known as much as another text does.
-    fn may_hide(&mut self, uri: &Uri, envelope: &Envelope) -> Result<()> {
-        if envelope.provenance.trust == Trust::Owner {
-            return Ok(());
-        }
-        let Some(there) = self.counting(uri)?.known.pop() else { return Ok(()) };
-        let reasons = self.screened(&there.as_new(), envelope)?;
-        match reasons.into_iter().find(|reason| reason.flag == POLICY) {
-            None => Ok(()),
-            Some(Reason { reason, .. }) => Err(Error::InvalidOperation {
-                reason: format!("{} stays: {reason}; the owner forgets it", uri.short()),
-            }),
-        }
     }
 
     /// Lets `old` stand for `new`: whoever asks for the one gets the other.

@@ -163,16 +163,8 @@ impl Writer {
     /// # Errors
     /// `UriNotFound` when nothing is visible under it; what the disk reports.
     pub fn forget(&mut self, uri: &Uri) -> Result<Put> {
-        self.forget_by(uri, "")
-    }
-
-    /// As [`Writer::forget`], with the agent that forgets.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn forget_by(&mut self, uri: &Uri, agent: &str) -> Result<Put> {
         let mut transaction = self.transaction();
-        transaction.forget_by(uri, agent)?;
+        transaction.forget(uri, "")?;
         Ok(transaction.commit()?.remove(0))
     }
 

@@ -671,7 +671,7 @@ fn a_revision_keeps_the_domain_and_level_that_it_does_not_name() {
     let mut transaction = writer.transaction();
     let open = NewRecord { access: Some(Access::level(Internal)), ..named("note/pay", "open") };
     transaction.revise(open).expect("added");
-    transaction.forget(&uri("note/pay")).expect("added");
+    transaction.forget(&uri("note/pay"), "").expect("added");
     transaction.revise(named("note/pay", "anew")).expect("added");
     transaction.commit().expect("published");
     drop(writer);

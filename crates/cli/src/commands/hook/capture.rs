@@ -12,14 +12,12 @@ use kapsa_traces::queue::{JobFile, JobQueue};
 
 use super::deadline::Deadline;
 use super::event::Event;
+use super::regular::is_regular;
 use super::{capsule, nothing};
 use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::trace_config::TraceConfig;
 use crate::{moment, sys};
-
-/// Where the system shows itself as files: reading one may wait for ever, or do something.
-const NO_FILES: [&str; 2] = ["/proc", "/sys"];
 
 /// `kapsa hook pre-compact`, `stop`, `session-end` and `subagent-stop`.
 pub(super) fn run(app: &mut App, deadline: &Deadline) -> Result<()> {
@@ -61,14 +59,6 @@ fn trace(path: &Path) -> Result<Option<(PathBuf, JobFile)>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::io(&format!("look at {}", path.display()), &error)),
     }
-}
-
-/// Whether a path is a regular file itself, wherever the folders on the way lead. What is in the
-/// system's own folders only looks like one.
-pub(super) fn is_regular(path: &Path) -> bool {
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    let is_system = |real: &Path| NO_FILES.iter().any(|folder| real.starts_with(folder));
-    is_file && path.canonicalize().is_ok_and(|real| !is_system(&real))
 }
 
 /// Starts the process that reads what is queued.

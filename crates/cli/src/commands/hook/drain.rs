@@ -17,7 +17,7 @@ use kapsa_memory::{CapsuleError, Error as MemoryError, Lock};
 use kapsa_traces::queue::{JobFile, JobHolder, JobQueue};
 use kapsa_traces::{Claims, Extractor, SyncOptions, sync as sync_traces};
 
-use super::capture::is_regular;
+use super::regular::is_regular;
 use crate::app::App;
 use crate::args::{Drain, EmbedWhen};
 use crate::commands::embed::New;

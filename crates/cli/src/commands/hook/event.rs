@@ -15,9 +15,9 @@ use crate::sys;
 
 /// Longest event, in bytes: it holds all that a tool writes.
 const EVENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Longest pause before an event and within it, of hooks that fail open. A program writes its event at once, so a pause is
-/// that of a program that ended or hangs, or of a machine that is busy; what follows must have time
-/// left before the hook's own end (900 ms where it queues a trace).
+/// Longest pause before an event and within it, of hooks that fail open. A program writes its event
+/// at once, so a pause is that of a program that ended or hangs, or of a machine that is busy; what
+/// follows must have time left before the hook's own end (900 ms where it queues a trace).
 const PAUSE_MAX: Duration = Duration::from_millis(400);
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 64 * 1024;

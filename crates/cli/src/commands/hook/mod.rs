@@ -10,6 +10,7 @@ mod drain;
 mod event;
 mod guard;
 mod once;
+mod regular;
 mod told;
 mod write_guard;
 

@@ -20,8 +20,8 @@ use crate::wire::hook::PreToolUseOut;
 use super::event::{malformed, object};
 use super::full;
 
-/// Longest pause before an event and within it. A guard that goes on too early blocks a tool that it
-/// should let pass.
+/// Longest pause before an event and within it. A guard that goes on too early blocks a tool that
+/// it should let pass.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// What is read of an event; programs put more into it.

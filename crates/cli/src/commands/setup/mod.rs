@@ -16,7 +16,7 @@ use kapsa_setup::{
 };
 
 use self::places::Here;
-use self::turn::Turn;
+use self::turn::SetupTurn;
 use crate::app::{App, Status, did};
 use crate::args::SetupArgs;
 use crate::error::{CliError, Done, Result};
@@ -118,11 +118,11 @@ fn expect_project(here: &Here, scope: Scope) -> Result<()> {
 }
 
 /// The turn of this call; none where it only shows what it would do.
-fn turn(app: &App, args: &SetupArgs, here: &Here) -> Result<Option<Turn>> {
+fn turn(app: &App, args: &SetupArgs, here: &Here) -> Result<Option<SetupTurn>> {
     if args.dry_run {
         return Ok(None);
     }
-    Turn::wait(&here.ledger, &app.write_options(None)).map(Some)
+    SetupTurn::wait(&here.ledger, &app.write_options(None)).map(Some)
 }
 
 /// What setup wrote before.

@@ -10,14 +10,14 @@ use kapsa_memory::{CapsuleError, Error as MemoryError, Lock, WriteOptions, lock_
 use crate::error::{CliError, Result};
 
 /// The turn of this process, until dropped.
-pub(super) struct Turn {
+pub(super) struct SetupTurn {
     ledger: PathBuf,
     _lock: Lock,
 }
 
-impl Turn {
+impl SetupTurn {
     /// Waits for those who came before, as long as for another writer.
-    pub(super) fn wait(ledger: &Path, options: &WriteOptions) -> Result<Turn> {
+    pub(super) fn wait(ledger: &Path, options: &WriteOptions) -> Result<SetupTurn> {
         let folder = ledger.parent().unwrap_or(Path::new("/"));
         let begun = Instant::now();
         loop {
@@ -25,7 +25,7 @@ impl Turn {
                 .map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))?;
             let patience = options.lock_timeout.saturating_sub(begun.elapsed());
             match Lock::acquire(ledger, &options.holder, patience) {
-                Ok(lock) => return Ok(Turn { ledger: ledger.to_path_buf(), _lock: lock }),
+                Ok(lock) => return Ok(SetupTurn { ledger: ledger.to_path_buf(), _lock: lock }),
                 // Whoever had the turn before has left nothing, not even the folder.
                 Err(CapsuleError::Io { source, .. })
                     if source.kind() == std::io::ErrorKind::NotFound && !patience.is_zero() => {}
@@ -35,7 +35,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for SetupTurn {
     fn drop(&mut self) {
         if self.ledger.symlink_metadata().is_ok() {
             return;
