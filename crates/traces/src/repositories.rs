@@ -132,15 +132,15 @@ mod tests {
     fn a_folder_is_about_its_repository_and_those_below() {
         let folders = [
             ("/src/shop", "acme/shop"),
-            ("/src/work/web", "acme/web"),
-            ("/src/workshop", "acme/workshop"),
+            ("/src/tools/web", "acme/web"),
+            ("/src/toolshed", "acme/toolshed"),
         ];
         let folders = folders.map(|(folder, name)| (folder.to_string(), name.to_string()));
         let known = Repositories { folders: folders.into() };
         let names = |folder: &str| known.names_in(folder);
         assert_eq!(names("/src/shop"), ["acme/shop", "acme/shop"]);
         assert_eq!(names("/src/shop/src"), ["acme/shop"]);
-        assert_eq!(names("/src/work"), ["work", "acme/web"]);
+        assert_eq!(names("/src/tools"), ["tools", "acme/web"]);
         assert_eq!(names("/src/new"), ["new"]);
         assert_eq!(names("/"), Vec::<String>::new());
     }

@@ -5,10 +5,12 @@
 //! done it is told: twice is better than not at all.
 
 use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use kapsa_memory::Micros;
 
@@ -19,6 +21,9 @@ use crate::moment;
 const TOLD: &str = "kapsa/told";
 /// Two hooks of one event begin at once, or one after the other, and take 5 s at most.
 const WINDOW_US: Micros = 10_000_000;
+/// Longest wait for the lock of the file, and how often it is tried.
+const LOCK_WAIT: Duration = Duration::from_millis(50);
+const LOCK_LOOK: Duration = Duration::from_millis(2);
 /// Most lines of the file. Older ones make room.
 const LINES_MAX: usize = 64;
 /// Most bytes that are read of it.
@@ -61,7 +66,7 @@ fn note(path: &Path, hash: &str, now: Micros) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    file.lock()?;
+    lock_soon(&file)?;
     let mut bytes = Vec::new();
     (&file).take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
     let known = String::from_utf8_lossy(&bytes);
@@ -75,6 +80,20 @@ fn note(path: &Path, hash: &str, now: Micros) -> io::Result<bool> {
     file.set_len(0)?;
     file.write_all_at(kept.as_bytes(), 0)?;
     Ok(true)
+}
+
+/// Takes the lock of the file. Others hold it for a moment; who holds it longer is not waited for.
+fn lock_soon(file: &File) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_WAIT => {
+                thread::sleep(LOCK_LOOK);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 fn is_recent(line: &str, now: Micros) -> bool {
@@ -100,6 +119,10 @@ mod tests {
         }
         let text = fs::read_to_string(&file).expect("the file");
         assert_eq!(text.lines().count(), LINES_MAX);
+        let held = File::open(&file).expect("the file");
+        held.lock().expect("free");
+        assert!(note(&file, "dd", 5_000).is_err(), "who holds it for long is not waited for");
+        drop(held);
         fs::write(&file, b"\xff\n1 aa x\nnonsense").expect("written");
         assert!(noted("cc", 5_000));
     }
