@@ -333,8 +333,8 @@ fn a_page_brings_back_nothing_that_was_forgotten_before_it_or_since() {
     let note = |at| json!({ "uri": format!("note/{at}"), "text": format!("tea number {at}") });
     let lines: String = (0..120).map(|at| format!("{}\n", note(at))).collect();
     sandbox.run_with(&["put", "-"], lines.as_bytes());
-    // The newest sequence is that of a tombstone.
-    sandbox.ok(&["forget", "note/7"]);
+    // The newest sequence is that of a tombstone, of what would be on the first page.
+    sandbox.ok(&["forget", "note/118"]);
     let mut client = Client::of(&sandbox, &[]);
     for (tool, list, size) in [
         ("memory_timeline", "records", json!({ "limit": 50 })),
@@ -348,7 +348,7 @@ fn a_page_brings_back_nothing_that_was_forgotten_before_it_or_since() {
         let (mut all, gone) = (shown(&first), format!("note/{tool}"));
         // What the rest will not show: the first of what has not been shown yet.
         let later = (0..120).map(|at| format!("note/{at}")).find(|uri| !all.contains(uri));
-        let later = later.filter(|uri| uri != "note/7").unwrap_or_else(|| "note/8".to_string());
+        let later = later.filter(|uri| uri != "note/118").unwrap_or_else(|| "note/8".to_string());
         sandbox.ok(&["forget", &later]);
         sandbox.ok(&["put", "--uri", &gone, "--text", "tea number new"]);
         let mut cursor = first["next_cursor"].clone();
@@ -361,7 +361,7 @@ fn a_page_brings_back_nothing_that_was_forgotten_before_it_or_since() {
             all.extend(more);
             cursor = page["next_cursor"].clone();
         }
-        for hidden in ["note/7", &later, &gone] {
+        for hidden in ["note/118", &later, &gone] {
             assert!(!all.contains(hidden), "{tool}: {hidden}");
         }
         sandbox.ok(&["put", "--uri", &later, "--text", "tea number again"]);
@@ -380,7 +380,7 @@ fn a_page_brings_back_nothing_that_was_forgotten_before_it_or_since() {
         }
         params = json!({ "cursor": next });
     }
-    assert!(!seen.contains("kapsa://record/note/7") && seen.contains("kapsa://record/note/1"));
+    assert!(!seen.contains("kapsa://record/note/118") && seen.contains("kapsa://record/note/1"));
 }
 
 #[test]
