@@ -52,10 +52,14 @@ pub enum Act {
     Chats,
     /// Takes back what was said before.
     Withdraws,
+    /// Leaves something that it names, and says nothing else.
+    Leaves,
+    /// Says that a rule holds no more, and not which one.
+    Lifts,
 }
 
 impl Act {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 20] = [
         Self::Obliges,
         Self::Wants,
         Self::Bans,
@@ -74,6 +78,8 @@ impl Act {
         Self::Reports,
         Self::Chats,
         Self::Withdraws,
+        Self::Leaves,
+        Self::Lifts,
     ];
 
     /// Its name, in lower case.
@@ -98,6 +104,8 @@ impl Act {
             Self::Reports => "reports",
             Self::Chats => "chats",
             Self::Withdraws => "withdraws",
+            Self::Leaves => "leaves",
+            Self::Lifts => "lifts",
         }
     }
 }

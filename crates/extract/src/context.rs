@@ -37,8 +37,9 @@ const FILLER: &[&str] = &[
     "the user",
 ];
 
-/// The sentence of the reply that says most plainly what was meant.
-pub(crate) fn reply(message: &Message<'_>, rule: &str) -> Option<String> {
+/// The sentence of the reply that says most plainly what was meant; where the message states
+/// something else as well (not `is_one`), of those that have a word of the rule.
+pub(crate) fn reply(message: &Message<'_>, rule: &str, is_one: bool) -> Option<String> {
     let about = content(rule);
     let mut best: Option<(f64, String)> = None;
     for sentence in reply_sentences(message) {
@@ -53,7 +54,8 @@ pub(crate) fn reply(message: &Message<'_>, rule: &str) -> Option<String> {
         let common = shared(&about, &words);
         let states = weigh(&sentence).weight.clamp(0.0, 2.0);
         let score = common as f64 + states + if agrees { 2.0 } else { 0.0 };
-        if score >= 2.0 && best.as_ref().is_none_or(|(highest, _)| score > *highest) {
+        let is_about = is_one || common > 0;
+        if is_about && score >= 2.0 && best.as_ref().is_none_or(|(highest, _)| score > *highest) {
             best = Some((score, sentence));
         }
     }

@@ -1,8 +1,9 @@
 //! From a session to candidates: what people said first, then what tools showed.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use kapsa_ingest::{Session, Speaker};
+use kapsa_ingest::{Place, Session, Speaker};
 use kapsa_redact::redact;
 
 use crate::acts::{Act, Weighed};
@@ -23,7 +24,7 @@ const CONFIDENCE_PICKED: f64 = 0.75;
 const CONFIDENCE_RISE: f64 = 0.1;
 /// Confidence that one session can give at most.
 const CONFIDENCE_MAX: f64 = 0.9;
-/// Wishes that are a piece of work, where a session gives nothing else.
+/// Messages with wishes that are a piece of work, where a session gives nothing else.
 const WISHES_ALONE_MAX: usize = 1;
 /// Longest context around what was stated, in characters.
 const CONTEXT_CHARS_MAX: usize = 320;
@@ -63,7 +64,7 @@ pub fn extract(session: &Session) -> Extraction {
         if challenges(message) {
             join(&mut candidates, before, &found);
         }
-        if found.len() == 1 && !is_joined && is_wish(message, at == 0) {
+        if !is_joined && is_wish(message, at == 0) {
             wishes.extend(found.iter().map(|candidate| candidate.title.clone()));
         }
         candidates.extend(found);
@@ -73,7 +74,10 @@ pub fn extract(session: &Session) -> Extraction {
     settle(&mut candidates);
     let is_live = |candidate: &&Candidate| !candidate.reversed;
     let live = || candidates.iter().filter(is_live);
-    if live().count() <= WISHES_ALONE_MAX && live().all(|it| wishes.contains(&it.title)) {
+    // A message may hold several.
+    let mut messages: Vec<_> = live().map(|candidate| &candidate.evidence).collect();
+    messages.dedup();
+    if messages.len() <= WISHES_ALONE_MAX && live().all(|it| wishes.contains(&it.title)) {
         candidates.retain(|candidate| candidate.reversed);
     }
     taught.extend(renamed(session, &work));
@@ -103,11 +107,9 @@ fn shown(shown: &Shown) -> Candidate {
 /// Whether all that is kept of a message is what somebody wants. What comes first corrects nothing
 /// that was said here.
 fn is_wish(message: &Message<'_>, is_first: bool) -> bool {
-    let kept = message
-        .paragraphs
-        .iter()
-        .flat_map(|said| said.kept().into_iter().map(move |at| &said.weights[at]));
-    message.asked.is_none() && kept.into_iter().all(|said| said.is_wish(is_first))
+    let mut kept = message.paragraphs.iter().filter(|said| !said.kept().is_empty());
+    let (Some(said), None) = (kept.next(), kept.next()) else { return false };
+    message.asked.is_none() && said.kept().iter().all(|at| said.weights[*at].is_wish(is_first))
 }
 
 /// Whether a message takes back the one before.
@@ -167,15 +169,24 @@ pub(crate) fn settle(candidates: &mut Vec<Candidate>) {
 fn restate(candidates: &mut Vec<Candidate>) {
     let titles: Vec<Vec<String>> = candidates.iter().map(|it| content(&it.title)).collect();
     let rules: Vec<Vec<String>> = candidates.iter().map(|it| content(rule_of(it))).collect();
+    let messages: Vec<Option<Place>> =
+        candidates.iter().map(|it| it.evidence.first().copied()).collect();
     let mut restated = vec![false; candidates.len()];
     for later in 1..candidates.len() {
         let (earlier, rest) = candidates.split_at_mut(later);
         for (at, other) in earlier.iter().enumerate() {
             let least = titles[at].len().min(titles[later].len());
-            let is_alike = least > 0 && shared(&titles[at], &titles[later]) * 3 >= least * 2;
+            let alike = shared(&titles[at], &titles[later]);
             let all = titles[at].len();
-            let is_part = all > 1 && shared(&titles[at], &rules[later]) * 3 >= all * 2;
-            if !restated[at] && (is_alike || is_part) {
+            let is_again = match messages[at] == messages[later] {
+                // Nobody says the same twice in one breath.
+                true => least > 0 && alike >= least,
+                false => {
+                    least > 0 && alike * 3 >= least * 2
+                        || all > 1 && shared(&titles[at], &rules[later]) * 3 >= all * 2
+                }
+            };
+            if !restated[at] && is_again {
                 restated[at] = true;
                 rest[0].evidence.splice(0..0, other.evidence.iter().copied());
                 rest[0].evidence.dedup();
@@ -215,15 +226,25 @@ fn of_message(message: &Message<'_>, before: Option<&Message<'_>>) -> Vec<Candid
     if let Some((title, body)) = picked {
         return vec![candidate(message, MemoryType::Decision, CONFIDENCE_PICKED, &title, &body)];
     }
-    message.paragraphs.iter().filter_map(|said| stated(message, before, said)).collect()
+    let statements = message
+        .paragraphs
+        .iter()
+        .flat_map(|said| said.statements().into_iter().map(move |of| (said, of)));
+    statements.filter_map(|(said, of)| stated(message, before, said, of)).collect()
 }
 
 /// Words of content below which a statement says too little by itself.
 const WORDS_ALONE_MIN: usize = 6;
 
-/// What a paragraph states.
-fn stated(message: &Message<'_>, before: Option<&Message<'_>>, said: &Said) -> Option<Candidate> {
-    let kept = said.kept();
+/// What these sentences of a paragraph state.
+fn stated(
+    message: &Message<'_>,
+    before: Option<&Message<'_>>,
+    said: &Said,
+    of: Range<usize>,
+) -> Option<Candidate> {
+    let is_one = of.len() == said.weights.len();
+    let kept: Vec<usize> = of.clone().filter(|at| said.is_kept(*at)).collect();
     let weight = |at: &usize| said.weights[*at].weight;
     let best = *kept.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
     let weighed: &Weighed = &said.weights[best];
@@ -235,19 +256,23 @@ fn stated(message: &Message<'_>, before: Option<&Message<'_>>, said: &Said) -> O
             body.push_str(&format!("\n{name}: {}", cut(text, CONTEXT_CHARS_MAX)));
         }
     };
-    let rest: Vec<&str> = (0..said.weights.len())
+    let rest: Vec<&str> = of
+        .clone()
         .filter(|at| !kept.contains(at) && !said.weights[*at].does(Act::Chats))
         .map(|at| said.paragraph.sentences[at].as_str())
         .collect();
     let words = content(&rule);
     let is_short = words.len() < WORDS_ALONE_MIN;
     let option = option(message, &rule);
-    let reply = (is_short || weighed.does(Act::Corrects)).then(|| reply(message, &rule)).flatten();
+    let reply =
+        (is_short || weighed.does(Act::Corrects)).then(|| reply(message, &rule, is_one)).flatten();
     if words.is_empty() && option.is_none() && reply.is_none() {
         return None;
     }
     add("Context", &rest.join(" "));
-    add("About", if is_short { said.paragraph.pasted.trim() } else { "" });
+    // What was pasted stands above the first one.
+    let has_pasted = is_short && of.start == 0;
+    add("About", if has_pasted { said.paragraph.pasted.trim() } else { "" });
     add("Chosen", option.as_deref().unwrap_or_default());
     if option.is_some() {
         let question = before.map(|before| before.prose()).unwrap_or_default();

@@ -22,6 +22,7 @@ mod patterns;
 mod people;
 mod prose;
 mod runs;
+mod statements;
 mod summary;
 mod tools;
 mod types;
@@ -41,4 +42,4 @@ pub use types::MemoryType;
 pub use with_model::{Budget, EXTRACTION_MARK, WINDOW_BYTES_MAX, extract_with};
 
 /// Raised whenever the same session may give other candidates.
-pub const EXTRACTOR_VERSION: u32 = 2;
+pub const EXTRACTOR_VERSION: u32 = 3;

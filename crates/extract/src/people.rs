@@ -43,10 +43,21 @@ impl Said {
     fn new(paragraph: Paragraph) -> Self {
         let mut weights: Vec<Weighed> =
             paragraph.sentences.iter().map(|sentence| weigh(sentence)).collect();
-        // "Remember that" is about what stands before it.
+        // "Forget about A." is one with what comes instead, which stands after it.
+        for at in 1..weights.len() {
+            if weights[at - 1].does(Act::Leaves) {
+                let left = paragraph.sentences[at - 1].trim_end_matches(['.', '!']);
+                let both = weigh(&format!("{left}, {}", paragraph.sentences[at]));
+                if both.weight > weights[at].weight {
+                    weights[at] = both;
+                }
+            }
+        }
+        // "Remember that" and "forget that rule" are about what stands before them.
         for at in 0..weights.len() {
             let says_nothing = content(&paragraph.sentences[at]).is_empty();
-            if weights[at].does(Act::Remembers) && says_nothing {
+            let remembers = weights[at].does(Act::Remembers) && says_nothing;
+            if remembers || weights[at].does(Act::Lifts) {
                 let points = std::mem::replace(&mut weights[at].weight, 0.0);
                 if let Some(before) = at.checked_sub(1) {
                     weights[before].weight += points;
@@ -69,7 +80,12 @@ impl Said {
 
     /// Which sentences are kept, in their order.
     pub(crate) fn kept(&self) -> Vec<usize> {
-        (0..self.weights.len()).filter(|at| self.weights[*at].weight >= WEIGHT_MIN).collect()
+        (0..self.weights.len()).filter(|at| self.is_kept(*at)).collect()
+    }
+
+    /// Whether a sentence is kept.
+    pub(crate) fn is_kept(&self, at: usize) -> bool {
+        self.weights[at].weight >= WEIGHT_MIN
     }
 }
 

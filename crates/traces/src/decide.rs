@@ -166,6 +166,8 @@ pub fn decide(offer: &Offer, known: &[Known], thresholds: &Thresholds) -> Decisi
         let reason = "the same type, title and body";
         return Decision::new(Action::NoOp, Some(same.known), 1.0, reason).confirming();
     }
+    // Nobody takes back in one breath what he says.
+    all.retain(|beside| !beside.known.is_of_message(offer));
     if let Some(decision) = taken_back(offer, &all) {
         return decision;
     }
@@ -260,12 +262,21 @@ fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
 /// What leaves behind what was chosen, in whatever words; of several choices the most alike.
 fn taken_back(offer: &Offer, all: &[Beside<'_>]) -> Option<Decision> {
     // A message may say first what comes and then what goes.
-    let turn = Turn::of(&offer.title).or_else(|| Turn::of(&offer.body))?;
-    let is_chosen = |beside: &&Beside<'_>| turn.takes_back(&Words::of(&beside.known.title));
+    let turn = Turn::of(&offer.title).or_else(|| Turn::of(&said_with(&offer.body)))?;
+    let is_chosen = |beside: &&Beside<'_>| turn.takes_back(&beside.known.title);
     let beside = all.iter().find(is_chosen)?;
     let comparison = Comparison { verdict: Verdict::Supersedes, ..compare(offer, beside.known) };
     let comparison = Comparison { reason: "it leaves behind what was chosen", ..comparison };
     Some(replacing(offer, beside, &comparison))
+}
+
+/// Names of the lines of a body that are not its speaker's words about what is stated.
+const OF_OTHERS: [&str; 5] = ["Taken up: ", "Question: ", "Before: ", "About: ", "Not chosen: "];
+
+/// What a body says in its speaker's words.
+fn said_with(body: &str) -> String {
+    let is_own = |line: &&str| !OF_OTHERS.iter().any(|name| line.starts_with(name));
+    body.lines().filter(is_own).collect::<Vec<_>>().join("\n")
 }
 
 /// What takes a statement back although the texts have little in common.

@@ -272,6 +272,19 @@ impl Known {
         })
     }
 
+    /// Whether the same message of a session says both.
+    pub(crate) fn is_of_message(&self, offer: &Offer) -> bool {
+        let lines = |place: &str| -> Vec<String> {
+            let (_, lines) = place.rsplit_once(':').unwrap_or_default();
+            lines.split(',').filter(|line| !line.is_empty()).map(str::to_string).collect()
+        };
+        let said = lines(&offer.place);
+        self.fact.evidence.iter().any(|one| {
+            let is_here = one.source == offer.source && one.at == offer.at;
+            is_here && lines(&one.place).iter().any(|line| said.contains(line))
+        })
+    }
+
     /// Its text, with those lines of another one below that it does not hold yet; none where they
     /// do not fit.
     pub(crate) fn with_news(&self, title: &str, body: &str) -> Option<String> {

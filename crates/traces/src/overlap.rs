@@ -27,7 +27,11 @@ const FILLING: &[&str] = &[
     "it", "its", "just", "let", "longer", "make", "may", "must", "my", "now", "of", "on", "or",
     "our", "please", "should", "since", "so", "still", "sure", "that", "the", "their", "them",
     "then", "there", "these", "they", "this", "to", "us", "was", "we", "were", "when", "will",
-    "with", "would", "yet", "you", "your", "want", "need", "lets",
+    "with", "would", "yet", "you", "your", "want", "need", "lets", // German.
+    "ab", "alle", "auf", "bei", "bitte", "darf", "das", "dem", "den", "der", "des", "die", "ein",
+    "eine", "einen", "es", "für", "haben", "hat", "ich", "im", "immer", "ist", "jetzt", "kann",
+    "können", "mit", "muss", "müssen", "nun", "nur", "oder", "sind", "soll", "sollen", "und",
+    "unser", "unsere", "vom", "von", "werden", "wir", "wird", "zu", "zum", "zur", "über",
 ];
 
 /// Words that turn what follows them around.
@@ -35,7 +39,8 @@ const NEGATING: &[&str] = &[
     "no", "not", "never", "nobody", "without", "avoid", "stop", "cannot", "instead", "rather",
     "dont", // What an apostrophe leaves of "don't", and the end of "can't".
     "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "won", "shouldn", "wouldn", "couldn",
-    "mustn", "hasn", "haven", "hadn", "t",
+    "mustn", "hasn", "haven", "hadn", "t", // German.
+    "nicht", "nie", "niemals", "kein", "keine", "keinen", "ohne", "statt",
 ];
 
 /// Verbs that say of a thing that it is there or in use, as they are stemmed.

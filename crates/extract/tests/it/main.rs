@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod concessions;
+mod corrections;
 mod people;
 mod summary;
 mod tools;

@@ -1,6 +1,7 @@
 //! What a sync of session traces does to a capsule, from outside.
 
 mod across;
+mod corrections;
 mod crashes;
 mod deciding;
 mod queue;
