@@ -31,7 +31,11 @@ impl Patterns {
     pub(crate) fn new(patterns: &[&str]) -> Patterns {
         let has_gap = |at: &usize| [".*", ".+", "]+"].iter().any(|gap| patterns[*at].contains(gap));
         let (gaps, others): (Vec<usize>, Vec<usize>) = (0..patterns.len()).partition(has_gap);
-        let groups = gaps.chunks(GAPS_AT_ONCE).chain(others.chunks(OTHERS_AT_ONCE));
+        // An automaton whose patterns all stand at the start ends where none of them goes on.
+        let is_at_start = |at: &usize| patterns[*at].starts_with('^');
+        let (first, anywhere): (Vec<usize>, Vec<usize>) = gaps.into_iter().partition(is_at_start);
+        let gaps = first.chunks(GAPS_AT_ONCE).chain(anywhere.chunks(GAPS_AT_ONCE));
+        let groups = gaps.chain(others.chunks(OTHERS_AT_ONCE));
         let group = |places: &[usize]| {
             let texts: Vec<&str> = places.iter().map(|at| patterns[*at]).collect();
             (places.to_vec(), built(&texts))

@@ -54,7 +54,7 @@ fn what_is_otherwise_now_is_superseded() {
             "Every request must send the API key in the X-Shop-Key header.",
             "The API key header is X-Store-Key now, not X-Shop-Key",
         ),
-        ("Our staging port is 5432.", "The staging port is 5433 now, not 5432."),
+        ("Staging listens on port 5432.", "The staging port is 5433 now, not 5432."),
         (
             "The bucket must be called shop-assets.",
             "The bucket is called shop-media now, not shop-assets.",
