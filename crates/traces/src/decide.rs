@@ -138,6 +138,8 @@ struct Beside<'a> {
     titles: f64,
     /// Share of the words of the shorter title that the other one has as well.
     shared: f64,
+    /// Whether the same message says both: neither takes the place of the other.
+    is_of_message: bool,
 }
 
 /// What becomes of an offer beside these known memories, live ones of its repository and of none.
@@ -157,6 +159,7 @@ pub fn decide(offer: &Offer, known: &[Known], thresholds: &Thresholds) -> Decisi
                 overlap: words.overlap(&known.words),
                 titles: title.overlap(&other).score,
                 shared: title.within(&other).max(other.within(&title)),
+                is_of_message: known.is_of_message(offer),
             }
         })
         .collect();
@@ -166,8 +169,6 @@ pub fn decide(offer: &Offer, known: &[Known], thresholds: &Thresholds) -> Decisi
         let reason = "the same type, title and body";
         return Decision::new(Action::NoOp, Some(same.known), 1.0, reason).confirming();
     }
-    // Nobody takes back in one breath what he says.
-    all.retain(|beside| !beside.known.is_of_message(offer));
     if let Some(decision) = taken_back(offer, &all) {
         return decision;
     }
@@ -231,14 +232,15 @@ fn restated(offer: &Offer, beside: &Beside<'_>) -> Decision {
 fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
     let verdicts: Vec<(&Beside<'_>, Comparison)> =
         between.iter().map(|beside| (*beside, compare(offer, beside.known))).collect();
-    let first = |test: &dyn Fn(Verdict) -> bool| {
-        verdicts.iter().find(|(_, comparison)| test(comparison.verdict))
-    };
-    if let Some((beside, comparison)) = first(&|verdict| verdict == Verdict::Same) {
+    let is_same = |(_, comparison): &&(_, Comparison)| comparison.verdict == Verdict::Same;
+    if let Some((beside, comparison)) = verdicts.iter().find(is_same) {
         let score = beside.overlap.score;
         let decision = Decision::new(Action::NoOp, Some(beside.known), score, comparison.reason);
         return Some(decision.confirming());
     }
+    let apart = || verdicts.iter().filter(|(beside, _)| !beside.is_of_message);
+    let first =
+        |test: &dyn Fn(Verdict) -> bool| apart().find(|(_, comparison)| test(comparison.verdict));
     if let Some((beside, comparison)) = first(&Verdict::replaces) {
         return Some(replacing(offer, beside, comparison));
     }
@@ -246,7 +248,7 @@ fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
     if let Some((beside, comparison)) = first(&is_unsure) {
         return Some(undecided(beside, comparison.clone(), comparison.reason));
     }
-    let (beside, comparison) = verdicts.first()?;
+    let (beside, comparison) = apart().next()?;
     // It gives another value or denies what is known in nearly the same words, and the comparer
     // does not see that they are about one thing.
     let (later, earlier) = (&offer.title, &beside.known.title);
@@ -263,7 +265,8 @@ fn compared(offer: &Offer, between: &[&Beside<'_>]) -> Option<Decision> {
 fn taken_back(offer: &Offer, all: &[Beside<'_>]) -> Option<Decision> {
     // A message may say first what comes and then what goes.
     let turn = Turn::of(&offer.title).or_else(|| Turn::of(&said_with(&offer.body)))?;
-    let is_chosen = |beside: &&Beside<'_>| turn.takes_back(&beside.known.title);
+    let is_chosen =
+        |beside: &&Beside<'_>| !beside.is_of_message && turn.takes_back(&beside.known.title);
     let beside = all.iter().find(is_chosen)?;
     let comparison = Comparison { verdict: Verdict::Supersedes, ..compare(offer, beside.known) };
     let comparison = Comparison { reason: "it leaves behind what was chosen", ..comparison };
@@ -282,7 +285,9 @@ fn said_with(body: &str) -> String {
 /// What takes a statement back although the texts have little in common.
 fn reversed(offer: &Offer, all: &[Beside<'_>]) -> Option<Decision> {
     let may_be = |beside: &&Beside<'_>| {
-        beside.titles >= REVERSAL_MIN && beside.shared >= REVERSAL_SHARED_MIN
+        beside.titles >= REVERSAL_MIN
+            && beside.shared >= REVERSAL_SHARED_MIN
+            && !beside.is_of_message
     };
     all.iter().filter(may_be).take(COMPARED_MAX).find_map(|beside| {
         let comparison = compare(offer, beside.known);
