@@ -21,12 +21,12 @@ use super::compare::Vocabulary;
 use super::kind_index::{Clauses, KindIndex, Placed};
 use super::location::{StoreLocation, lock, may_change};
 use super::matching::{Likeness, Rule, counts, words};
-use super::records::{self, ACCESS, EPISODE, FACT, INSIGHT, Reads};
+use super::records::{self, ACCESS, EPISODE, FACT, INSIGHT, NOTE_KINDS, Reads};
 use super::relations::{forget_hidden, keep_hidden};
 use super::stores::{
     EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore,
 };
-use super::types::{Episode, Fact, Insight};
+use super::types::{Episode, Fact, Insight, Note};
 use super::vocabulary;
 
 /// Reads of facts that are counted in memory before the counts go to the disk.
@@ -151,7 +151,7 @@ impl FactStore for CapsuleFactStore {
         let rule = Rule::<FactQuery>::about(query, &aliases);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
         let clauses = fact_clauses(query, &aliases);
-        let mut facts = KindIndex { view, kind: FACT }.first(&clauses, query.limit, &read)?;
+        let mut facts = KindIndex { view, kinds: &[FACT] }.first(&clauses, query.limit, &read)?;
         facts.iter_mut().try_for_each(|fact| complete(view, &unsaved, fact))?;
         Ok(facts)
     }
@@ -159,7 +159,7 @@ impl FactStore for CapsuleFactStore {
     fn near(&self, fact: &Fact) -> Result<Vec<Fact>> {
         let Some((reader, unsaved)) = self.now()? else { return Ok(Vec::new()) };
         let view = reader.raw();
-        let index = KindIndex { view, kind: FACT };
+        let index = KindIndex { view, kinds: &[FACT] };
         let aliases = self.vocabulary(fact)?.aliases;
         let about = Clauses::default()
             .near_entity(&fact.entity, &aliases)
@@ -210,7 +210,18 @@ impl FactStore for CapsuleFactStore {
             Some(fact)
         };
         let clauses = fact_clauses(query, &aliases);
-        KindIndex { view, kind: FACT }.likely(&clauses, words, query.limit, &read)
+        KindIndex { view, kinds: &[FACT] }.likely(&clauses, words, query.limit, &read)
+    }
+
+    fn likely_notes(&self, query: &FactQuery, words: &str) -> Result<Vec<Note>> {
+        let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
+        let reader = reader.cleared(query.clearance.as_ref());
+        let view = reader.raw();
+        let aliases = aliases(view, query.entity.as_deref())?;
+        let rule = Rule::<FactQuery>::about(query, &aliases);
+        let read = |record: &_| Some(records::note(record)).filter(|note| rule.allows_note(note));
+        let clauses = fact_clauses(query, &aliases);
+        KindIndex { view, kinds: &NOTE_KINDS }.likely(&clauses, words, query.limit, &read)
     }
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
@@ -379,7 +390,7 @@ impl EpisodicStore for CapsuleEpisodicStore {
             .tags(&query.tags)
             .since(query.since);
         let read = |record: &_| records::episode(record).filter(|episode| rule.allows(episode));
-        KindIndex { view: reader.raw(), kind: EPISODE }.newest(&clauses, query.limit, &read)
+        KindIndex { view: reader.raw(), kinds: &[EPISODE] }.newest(&clauses, query.limit, &read)
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Episode>> {
@@ -427,7 +438,7 @@ impl InsightStore for CapsuleInsightStore {
         let aliases = aliases(reader.raw(), query.entity.as_deref())?;
         let rule = Rule::<InsightQuery>::about(query, &aliases);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        KindIndex { view: reader.raw(), kind: INSIGHT }.first(
+        KindIndex { view: reader.raw(), kinds: &[INSIGHT] }.first(
             &insight_clauses(query, &aliases),
             query.limit,
             &read,
@@ -439,7 +450,7 @@ impl InsightStore for CapsuleInsightStore {
         let aliases = aliases(reader.raw(), query.entity.as_deref())?;
         let rule = Rule::<InsightQuery>::about(query, &aliases);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        KindIndex { view: reader.raw(), kind: INSIGHT }.likely(
+        KindIndex { view: reader.raw(), kinds: &[INSIGHT] }.likely(
             &insight_clauses(query, &aliases),
             words,
             query.limit,
@@ -473,7 +484,7 @@ impl InsightStore for CapsuleInsightStore {
             insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content)
         };
         let read = |record: &_| records::insight(record).filter(is_similar);
-        let index = KindIndex { view: reader.raw(), kind: INSIGHT };
+        let index = KindIndex { view: reader.raw(), kinds: &[INSIGHT] };
         Ok(index.first(&CapsuleInsightStore::of_agent(agent_id), 1, &read)?.pop())
     }
 }

@@ -14,11 +14,11 @@ use super::memory::AgentMemory;
 use super::records;
 use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
-use super::types::{Episode, Fact, Insight};
+use super::types::{Episode, Fact, Insight, Note};
 use super::workspace::WorkspaceMemory;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::record::Micros;
-use kapsa_memory::tokens::{estimate, first_bytes, flowed, one_line};
+use kapsa_memory::tokens::{estimate, first_bytes, first_chars, flowed, one_line};
 use kapsa_memory::uri::Uri;
 use kapsa_memory::{LOGIT, RERANKED, Result, Trust};
 use kapsa_model::Reranker;
@@ -29,6 +29,10 @@ pub const CONTEXT_TOKENS_DEFAULT: usize = 2000;
 pub const CONTEXT_INSIGHTS_MAX: usize = 5;
 /// Most facts of a context.
 pub const CONTEXT_FACTS_MAX: usize = 10;
+/// Most notes of a context.
+pub const CONTEXT_NOTES_MAX: usize = 5;
+/// Longest part of a note that a context holds, in characters; all of it is at its URI.
+const NOTE_CHARS_MAX: usize = 320;
 /// Most episodes of a context.
 pub const CONTEXT_EPISODES_MAX: usize = 3;
 /// Insights and facts that are weighed: so many that have most words of the query, and so many that
@@ -115,6 +119,8 @@ pub enum Section {
     Insights,
     /// What the team knows.
     Facts,
+    /// What was written down.
+    Notes,
     /// What the agent did last.
     Activity,
 }
@@ -126,6 +132,7 @@ impl Section {
         match self {
             Section::Insights => "Insights",
             Section::Facts => "Context",
+            Section::Notes => "Notes",
             Section::Activity => "Recent Activity",
         }
     }
@@ -240,15 +247,15 @@ impl Context {
 
 impl AgentMemory {
     /// What the agent should know in this scope: up to [`CONTEXT_INSIGHTS_MAX`] insights,
-    /// [`CONTEXT_FACTS_MAX`] facts of the team that its clearance allows, and its
-    /// [`CONTEXT_EPISODES_MAX`] newest episodes. What a part of the scope asks for, all of them
-    /// have.
+    /// [`CONTEXT_FACTS_MAX`] facts and [`CONTEXT_NOTES_MAX`] notes of the team that its clearance
+    /// allows, and its [`CONTEXT_EPISODES_MAX`] newest episodes. What a part of the scope asks for,
+    /// all of them have.
     ///
     /// With a query, what has most of its words comes first; with a re-ranker too, what has the
     /// greatest sum of the share of the words and [`LOGIT`] for each unit of the logit. After that
     /// insights go by confidence, by how often they were seen, and the newest first; facts by
-    /// importance times confidence, and the newest first. Facts that hold at another time than is
-    /// asked for, are left out; contested ones are marked.
+    /// importance times confidence, and the newest first; notes the newest first. Facts that hold
+    /// at another time than is asked for, are left out; contested ones are marked.
     ///
     /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and
     /// as many insights by their words and as many that were written last, and no others are read
@@ -276,6 +283,7 @@ impl AgentMemory {
                 options.valid_at,
                 &is_own,
             )?);
+            lines.extend(notes(workspace, Some(self.clearance()), scope, &mut words)?);
         }
         lines.extend(episodes(self, scope)?);
         words.report(finished(lines, options))
@@ -320,7 +328,7 @@ impl AgentMemory {
 
 impl WorkspaceMemory {
     /// What of it matters in this scope to a profile, or to the owner who knows everything: the
-    /// facts of [`AgentMemory::context`].
+    /// facts and notes of [`AgentMemory::context`].
     ///
     /// # Errors
     /// What the store says.
@@ -331,7 +339,8 @@ impl WorkspaceMemory {
         options: &ContextOptions<'_>,
     ) -> Result<Context> {
         let mut words = Words::of(&scope.query, options)?;
-        let lines = facts(self, clearance, scope, &mut words, options.valid_at, &|_| false)?;
+        let mut lines = facts(self, clearance, scope, &mut words, options.valid_at, &|_| false)?;
+        lines.extend(notes(self, clearance, scope, &mut words)?);
         words.report(finished(lines, options))
     }
 }
@@ -592,6 +601,67 @@ fn facts_about(
         })
     };
     weighed.into_iter().take(CONTEXT_FACTS_MAX).map(draft).collect()
+}
+
+/// What was written down about the entity, or where a domain is asked for as well, about all of it.
+fn notes(
+    workspace: &WorkspaceMemory,
+    clearance: Option<&ClearanceProfile>,
+    scope: &Scope,
+    words: &mut Words<'_>,
+) -> Result<Vec<LineDraft>> {
+    let mut all = notes_about(workspace, clearance, scope, scope.entity(), words)?;
+    if let Some(nothing) = scope.whole_domain().filter(|_| all.len() < CONTEXT_NOTES_MAX) {
+        all.extend(notes_about(workspace, clearance, scope, Some(nothing), words)?);
+        all.truncate(CONTEXT_NOTES_MAX);
+    }
+    Ok(all)
+}
+
+fn notes_about(
+    workspace: &WorkspaceMemory,
+    clearance: Option<&ClearanceProfile>,
+    scope: &Scope,
+    entity: Option<String>,
+    words: &mut Words<'_>,
+) -> Result<Vec<LineDraft>> {
+    let query = FactQuery {
+        entity,
+        domain: scope.domain(),
+        tags: scope.tags.clone(),
+        sessions_about: scope.sessions_about.clone(),
+        clearance: clearance.cloned(),
+        limit: LIKELY_MAX,
+        ..FactQuery::default()
+    };
+    let mut weighed: Vec<(usize, Note)> = workspace
+        .store()
+        .likely_notes(&query, &words.plain)?
+        .into_iter()
+        .map(|note| (words.in_text(&note.entity, &note.content), note))
+        .collect();
+    weighed.sort_by_key(|(words, note)| (Reverse((*words, note.created_at)), note.uri.clone()));
+    words.rerank(&mut weighed, |note| said(&note.entity, &note.content));
+    let draft = |(_, note): (usize, Note)| {
+        let whole = flowed(&note.content);
+        let content = first_chars(&whole, NOTE_CHARS_MAX);
+        let cut = if content.len() < whole.len() { "…" } else { "" };
+        LineDraft {
+            section: Section::Notes,
+            id: note.uri.short().to_string(),
+            content: format!("{content}{cut}"),
+            note: String::new(),
+            uri: note.uri,
+            domain: note.domain,
+            level: note.classification,
+            contested: false,
+            pending: false,
+            entity: note.entity,
+            source: note.source,
+            trust: Some(note.trust),
+        }
+    };
+    Ok(weighed.into_iter().take(CONTEXT_NOTES_MAX).map(draft).collect())
 }
 
 /// Whether something that counts, and that the profile may know, says otherwise.

@@ -1,5 +1,5 @@
-//! Finds the records of one kind that fit a query, exactly, and without reading all of them where
-//! the index knows better.
+//! Finds the records of one kind, or of a few, that fit a query, exactly, and without reading all
+//! of them where the index knows better.
 //!
 //! The index only ever narrows: what it lets through is decoded and asked again by the rule that
 //! all stores share (`super::matching`). A clause goes to the index when every record that fits the
@@ -133,10 +133,10 @@ pub(super) struct Placed<T> {
     pub(super) thing: T,
 }
 
-/// The records of one kind that a view sees.
+/// The records of some kinds that a view sees.
 pub(super) struct KindIndex<'a> {
     pub(super) view: RawView<'a>,
-    pub(super) kind: &'static str,
+    pub(super) kinds: &'static [&'static str],
 }
 
 impl KindIndex<'_> {
@@ -202,7 +202,7 @@ impl KindIndex<'_> {
     }
 
     fn filter(&self, clauses: &Clauses) -> ScanFilter {
-        let mut all = vec![vec![format!("kind:{}", self.kind)]];
+        let mut all = vec![self.kinds.iter().map(|kind| format!("kind:{kind}")).collect()];
         all.extend_from_slice(&clauses.all);
         ScanFilter { all, none: Vec::new(), parts: clauses.parts.clone(), since: clauses.since }
     }

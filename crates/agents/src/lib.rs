@@ -47,8 +47,9 @@ pub use capsule::{
 };
 pub use compare::{Comparison, LIKENESS_RELATED, Preset, Verdict, Vocabulary};
 pub use context::{
-    CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context,
-    ContextLine, ContextOptions, Found, LIKELY_MAX, Reranks, Scope, Section, matching_insights,
+    CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_NOTES_MAX,
+    CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions, Found, LIKELY_MAX, Reranks,
+    Scope, Section, matching_insights,
 };
 pub use decide::Answer;
 pub use files::{
@@ -79,7 +80,7 @@ pub use stores::{
 };
 pub use time::TimeSource;
 pub use types::{
-    EVIDENCE_MAX, Episode, Evidence, Fact, FactDecision, Insight, InsightStatus, Pending,
+    EVIDENCE_MAX, Episode, Evidence, Fact, FactDecision, Insight, InsightStatus, Note, Pending,
     RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,
 };
 pub use vocabulary::{

@@ -8,7 +8,7 @@ pub(super) use kapsa_memory::query::fold_case as fold;
 use kapsa_statement::slug;
 
 use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
-use super::types::{Episode, Fact, Insight, InsightStatus};
+use super::types::{Episode, Fact, Insight, InsightStatus, Note};
 
 /// Different words that two texts must share to say about the same.
 pub const SHARED_WORDS_MIN: usize = 3;
@@ -99,6 +99,18 @@ impl<'a> Rule<'a, FactQuery> {
             && !is_elsewhere(fact, query.sessions_about.as_deref())
             && query.clearance.as_ref().is_none_or(|profile| profile.can_access(fact))
             && self.text.is_in(&fact.content)
+    }
+
+    /// What a query asks of a note, which has no attribute, confidence or validity.
+    pub(super) fn allows_note(&self, note: &Note) -> bool {
+        let here = self.query.sessions_about.as_deref();
+        let is_elsewhere =
+            |here| kapsa_memory::is_elsewhere(&note.entity, note.trust, &note.source, here);
+        self.is_about_entity(&note.entity)
+            && is_about(self.query.domain.as_deref(), &note.domain)
+            && has_any(&self.query.tags, &note.tags)
+            && !here.is_some_and(is_elsewhere)
+            && self.text.is_in(&note.content)
     }
 }
 

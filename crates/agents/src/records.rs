@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::types::{Episode, Fact, Insight, InsightStatus};
+use super::types::{Episode, Fact, Insight, InsightStatus, Note};
 use kapsa_memory::access::{Access, Classification, Classified};
 pub(super) use kapsa_memory::kinds::{ACCESS, EPISODE, FACT, INSIGHT};
 pub(super) use kapsa_memory::owned::{escape, unescape};
@@ -20,6 +20,10 @@ use kapsa_memory::tokens::first_bytes;
 use kapsa_memory::uri::Uri;
 use kapsa_memory::{Error, Result};
 use kapsa_statement::{initials, slug};
+
+/// Kinds of what agents write down as it is: by default, and what they name most.
+pub(super) const NOTE_KINDS: [&str; 6] =
+    ["note", "decision", "lesson", "preference", "todo", "warning"];
 
 /// Begins the names of tags that are this module's own.
 const OWN_TAGS: &str = "kapsa.";
@@ -165,6 +169,25 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
     };
     truth::read(&mut fact, more);
     Some(fact)
+}
+
+/// What is written down, from its record.
+pub(super) fn note(record: &Record) -> Note {
+    let content = match record.title.trim() {
+        "" => record.text.clone(),
+        title => format!("{title}\n{}", record.text),
+    };
+    Note {
+        uri: record.uri.clone(),
+        content,
+        entity: record.entity.clone(),
+        domain: record.domain.clone(),
+        tags: tags_of(record),
+        classification: record.classification(),
+        source: record.agent.clone(),
+        trust: record.provenance.trust,
+        created_at: record.created_at,
+    }
 }
 
 /// Tags by which an entity is found under other spellings of its name.

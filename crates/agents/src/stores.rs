@@ -7,7 +7,7 @@
 //! replace what another one has by using its ids.
 
 use super::compare::Vocabulary;
-use super::types::{Episode, Fact, Insight};
+use super::types::{Episode, Fact, Insight, Note};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::record::Micros;
 use kapsa_memory::{Error, Result};
@@ -114,6 +114,15 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn likely(&self, query: &FactQuery, _words: &str) -> Result<Vec<Fact>> {
         self.query(&FactQuery { limit: usize::MAX, ..query.clone() })
+    }
+
+    /// The same for notes that lie beside the facts: of the query, what is asked of the entity,
+    /// domain, tags, sessions and clearance. A store of facts alone has none.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn likely_notes(&self, _query: &FactQuery, _words: &str) -> Result<Vec<Note>> {
+        Ok(Vec::new())
     }
 
     /// The live facts that one must be compared with before it is written, in the order in which

@@ -4,9 +4,33 @@ use serde_json::{Map, Value};
 
 use kapsa_memory::access::{Classification, Classified};
 use kapsa_memory::record::Micros;
-use kapsa_memory::{Span, Trust, Validity};
+use kapsa_memory::{Span, Trust, Uri, Validity};
 
 use super::compare::Verdict;
+
+/// Something that was written down as it is: compared with nothing, and true as far as whoever
+/// wrote it is believed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// Where it lies.
+    pub uri: Uri,
+    /// Title and text.
+    pub content: String,
+    /// What it is about, may be empty.
+    pub entity: String,
+    /// Field of knowledge, may be empty.
+    pub domain: String,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// How far it may spread.
+    pub classification: Classification,
+    /// Who wrote it; may be empty.
+    pub source: String,
+    /// How far it is believed.
+    pub trust: Trust,
+    /// When it was written.
+    pub created_at: Micros,
+}
 
 /// Something that is known: the unit of all knowledge.
 #[derive(Clone, Debug, PartialEq)]

@@ -182,7 +182,7 @@ impl VocabularyStore {
 
     fn all<T>(&self, read: &dyn Fn(&Record) -> Option<T>) -> Result<Vec<T>> {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
-        let index = KindIndex { view: reader.raw(), kind: VOCABULARY };
+        let index = KindIndex { view: reader.raw(), kinds: &[VOCABULARY] };
         index.first(&Clauses::default(), VOCABULARY_MAX, read)
     }
 

@@ -724,3 +724,52 @@ fn a_memory_takes_a_clock_with_a_state_of_its_own() {
     let at = |id: &str| memory.insight(id).expect("asked").expect("there").created_at;
     assert_eq!((at("first"), at("second")), (5, 9));
 }
+
+/// What was written down as it is, beside what was compared with others: by its words and its
+/// age, within the scope, and only for whom it is.
+#[test]
+fn notes_stand_in_a_context_beside_the_facts() {
+    use kapsa_memory::NewRecord;
+    use kapsa_memory::access::Access;
+    let f = Fixture::new();
+    let location = location(&f);
+    let note = |uri: &str, text: &str, day: i64| NewRecord {
+        uri: Some(kapsa_memory::Uri::parse(uri).expect("a URI")),
+        created_at: Some(day * DAY),
+        ..NewRecord::text(text)
+    };
+    let long = "long ".repeat(100);
+    let secret = Access { level: Classification::Restricted, named: vec!["ceo".to_string()] };
+    let mut all: Vec<NewRecord> =
+        (0..10).map(|n| note(&format!("note/n{n}"), &format!("Note {n}"), 1)).collect();
+    all.extend([
+        note("note/old", "The zebra deploys with Fly", 0),
+        NewRecord {
+            title: "Choice".into(),
+            kind: "decision".into(),
+            ..note("d/1", "We use pnpm.", 2)
+        },
+        NewRecord { entity: "acme".into(), ..note("note/acme", &long, 2) },
+        NewRecord { access: Some(secret), ..note("note/secret", "The zebra is red", 2) },
+        NewRecord { kind: "doc".into(), ..note("doc/zebra", "A zebra in a document", 2) },
+    ]);
+    writer(&f.path).put_many(all).expect("stored");
+    let workspace = Arc::new(WorkspaceMemory::in_capsule(location.clone(), now));
+    workspace.store_fact(&public("f1", "The zebra is striped")).expect("stored");
+    let memory = AgentMemory::in_capsule("cro", &location, now)
+        .with_workspace(Arc::clone(&workspace))
+        .with_clearance(ClearanceProfile::new("cro").with("", Classification::Internal));
+    let told = context(&memory, &asking("zebra"));
+    assert_eq!(ids(&told, Section::Notes)[..2], ["note/old", "d/1"]);
+    assert_eq!(ids(&told, Section::Notes).len(), kapsa_agents::CONTEXT_NOTES_MAX);
+    assert!(told.text().contains("## Notes\n- The zebra deploys with Fly\n"), "{}", told.text());
+    assert!(told.text().contains("\n- Choice. We use pnpm."), "{}", told.text());
+    let told = context(&memory, &about("acme"));
+    assert_eq!(ids(&told, Section::Notes), ["note/acme"]);
+    let line = told.lines.last().expect("a line");
+    assert!(line.text.chars().count() < 330 && line.text.ends_with('…'), "{}", line.text);
+    // The owner knows all of it, a principal what it may.
+    let whole =
+        workspace.context(None, &asking("zebra"), &ContextOptions::default()).expect("assembled");
+    assert!(ids(&whole, Section::Notes).contains(&"note/secret"));
+}

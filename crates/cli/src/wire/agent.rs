@@ -620,7 +620,7 @@ pub(crate) struct ContextOut<'a> {
 #[schemars(rename = "ContextLine")]
 struct ContextLineOut<'a> {
     /// Where it stands in the text.
-    #[schemars(extend("enum" = ["insights", "facts", "episodes"]))]
+    #[schemars(extend("enum" = ["insights", "facts", "notes", "episodes"]))]
     section: &'static str,
     /// Id of the insight, fact or episode.
     id: &'a str,
@@ -661,6 +661,7 @@ impl<'a> From<&'a ContextLine> for ContextLineOut<'a> {
         let section = match line.section {
             Section::Insights => "insights",
             Section::Facts => "facts",
+            Section::Notes => "notes",
             Section::Activity => "episodes",
         };
         ContextLineOut {
