@@ -17,6 +17,25 @@ pub(crate) fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Has the allocator give memory back that is free: for a process that lives long, and whose calls
+/// come on many threads. Without it each thread would keep what its largest write needed once.
+/// Elsewhere than with the GNU C library the allocator decides itself.
+pub(crate) fn keep_memory_small() {
+    /// Bytes from which on a block is mapped by itself, and free ones at the end of the heap go
+    /// back to the system; named, they no longer grow by themselves.
+    #[cfg(target_env = "gnu")]
+    const BLOCK_BYTES: libc::c_int = 128 << 10;
+    #[cfg(target_env = "gnu")]
+    for (parameter, value) in [
+        (libc::M_ARENA_MAX, 1),
+        (libc::M_MMAP_THRESHOLD, BLOCK_BYTES),
+        (libc::M_TRIM_THRESHOLD, BLOCK_BYTES),
+    ] {
+        // SAFETY: it sets a number within the allocator, under its own lock.
+        unsafe { libc::mallopt(parameter, value) };
+    }
+}
+
 /// Variables that mean something when they are empty: whose name is missing there would be taken
 /// for somebody else, so that their verbs refuse it; and no key is not the usual key.
 const MAY_BE_EMPTY: [&str; 4] =

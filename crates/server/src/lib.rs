@@ -35,6 +35,7 @@ mod reading;
 mod resources;
 mod searching;
 mod shown;
+mod strangers;
 mod tools;
 mod wire;
 mod writing;

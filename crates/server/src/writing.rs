@@ -21,6 +21,8 @@ const FORGOTTEN: &str =
 const FACT: &str = "fact";
 /// First parts of names by which the memory rules itself.
 const OWN_NAMES: [&str; 4] = ["access", "clearance", "kapsa", "policy"];
+/// First part of the names of files of the memory tool, which looks for files alone there.
+const FILES: &str = "memories";
 /// Kinds of what the memory writes itself.
 const OWN_KINDS: [&str; 11] = [
     "access",
@@ -121,6 +123,10 @@ fn new_record(memory: &Memory, session: &Session, args: WriteIn) -> Result<NewRe
     record.check().map_err(|error| memory.problem(error))?;
     if let Some(uri) = &record.uri {
         refuse_own(uri)?;
+        if uri.short().split('/').next() == Some(FILES) {
+            let message = format!("uri: {FILES}/… holds the files of the memory tool");
+            return Err(Problem::new("access_denied", message).hint("leave it out"));
+        }
     }
     if OWN_KINDS.contains(&record.kind.as_str()) {
         let message = format!("kind: {} is the memory's own", record.kind);

@@ -24,6 +24,8 @@ use crate::error::{CliError, Result};
 use crate::role_config::Declared;
 use crate::{locate, models, moment, sys, typed_time};
 
+/// What a principal is told of what the owner alone may do.
+const OWNERS_ALONE: &str = "only the owner of this memory may; ask the user";
 /// Folder of tokens, below the folder of the user's state.
 const STATE: &str = "kapsa";
 /// How the file of a token begins and ends; between them stand the process and the port.
@@ -36,6 +38,7 @@ const TOKEN_BYTES_MIN: usize = 16;
 
 /// `kapsa mcp`.
 pub(crate) fn run(app: &mut App, args: &McpArgs) -> Result<()> {
+    sys::keep_memory_small();
     let trust = app.global.trust.unwrap_or(TrustLevel::Model);
     let global = Global { trust: Some(trust), json: false, ..app.global.clone() };
     // A client that comes over HTTP did not start this program.
@@ -305,6 +308,10 @@ impl Host for McpHost {
         audit::of_call(&app, principal, tool, asked, &problem.code);
         if problem.code == "locked_by_writer" {
             return without_holder(&app, CliError::system("locked_by_writer", "")).into();
+        }
+        // How to act as the owner is not for a principal's model to hear.
+        if problem.hint.as_deref().is_some_and(|hint| hint.contains("KAPSA_PRINCIPAL")) {
+            return problem.hint(OWNERS_ALONE);
         }
         problem
     }

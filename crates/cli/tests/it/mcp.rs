@@ -939,7 +939,10 @@ impl Served {
 
     /// Status and body of a call.
     fn post(&self, path: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
-        let body = body.to_string();
+        self.post_text(path, headers, &body.to_string())
+    }
+
+    fn post_text(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut head = format!("POST {path} HTTP/1.1\r\nConnection: close\r\n");
         let given = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
         if !given("host") {
@@ -1008,6 +1011,12 @@ fn over_http_nobody_comes_in_without_the_token() {
     assert_eq!(with(&[("Host", "evil.example")]), 403);
     assert_eq!(with(&[("Host", &served.address), ("Host", &served.address)]), 400);
     assert_eq!(with(&[("Host", &served.address), ("Host", "evil.example")]), 400);
+    assert_eq!(with(&[("Origin", "https://localhost:3000")]), 200);
+    assert_eq!(with(&[("Origin", "http://evil.example@localhost")]), 400);
+    assert_eq!(with(&[("Origin", "http://localhost"), ("Origin", "http://evil.example")]), 400);
+    assert_eq!(with(&[("Authorization", &wrong)]), 400, "two tokens are none");
+    let absolute = format!("http://{}/mcp", served.address);
+    assert_eq!(served.post(&absolute, &[("Authorization", &bearer)], &discover()).0, 400);
     let (_, answer) = served.post("/mcp", &[("Authorization", &bearer)], &discover());
     assert!(answer.contains("\"name\":\"kapsa\""), "{answer}");
     // It ends when it is told to, and leaves no token.
@@ -1015,6 +1024,25 @@ fn over_http_nobody_comes_in_without_the_token() {
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
     assert!(served.child.wait().expect("it ends").success());
     assert!(!served.token_file.exists());
+}
+
+#[test]
+fn over_http_what_is_broken_is_answered_and_who_is_idle_keeps_nobody_out() {
+    let sandbox = Sandbox::new();
+    let served = Served::begin(&sandbox, &[]);
+    let bearer = format!("Bearer {}", served.token());
+    let auth = [("Authorization", bearer.as_str())];
+    for broken in ["{bad", "", "[1,", "\u{1}"] {
+        let (status, answer) = served.post_text("/mcp", &auth, broken);
+        assert!(status == 400 && answer.contains("-32700"), "{broken:?}: {answer}");
+    }
+    let (status, answer) = served.post_text("/mcp", &auth, &"x".repeat((4 << 20) + 1));
+    assert!(status == 413, "{answer}");
+    // More than have a place, none of which says a word.
+    let idle: Vec<TcpStream> =
+        (0..300).map(|_| TcpStream::connect(&served.address).expect("it listens")).collect();
+    assert_eq!(served.post("/mcp", &auth, &discover()).0, 200);
+    drop(idle);
 }
 
 #[test]
