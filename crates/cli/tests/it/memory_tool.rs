@@ -645,11 +645,30 @@ fn an_answer_comes_before_the_next_command_and_what_is_no_command_is_told() {
     }
     drop(pipe);
     assert!(child.wait().expect("it ends").success());
-    for (input, code) in
-        [(&b""[..], 0), (b"x", 1), (b"{\"command\":\"view\"", 1), (b"{\"a\":\"\xff\"}", 1)]
-    {
-        let run = sandbox.run_with(&["memory-tool"], input);
-        assert_eq!((run.code, run.out.as_str()), (Some(code), ""), "{run:?}");
+    let run = sandbox.run_with(&["memory-tool"], b"");
+    assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{run:?}");
+    // What is broken has its answer, and so has what follows.
+    let long = format!("{{\"command\":\"{}\"}}", "x".repeat(9 << 20));
+    let broken = [
+        &b"x"[..],
+        b"{\"command\":\"view\"",
+        b"{\"a\":\"\xff\"}",
+        b"{\"command\":}",
+        b"\"\\ud800\"",
+        long.as_bytes(),
+    ];
+    for line in broken {
+        let view = &b"\n{\"command\":\"view\",\"path\":\"/memories\"}\n"[..];
+        for (input, errors) in
+            [(line.to_vec(), &[true][..]), ([line, view].concat(), &[true, false])]
+        {
+            // An object that is not closed takes the next line with it.
+            let errors = if line.ends_with(b"view\"") { &errors[..1] } else { errors };
+            let run = sandbox.run_with(&["memory-tool"], &input);
+            let found: Vec<bool> =
+                run.out.lines().map(|line| line.contains("\"is_error\":true")).collect();
+            assert_eq!((run.code, found.as_slice()), (Some(1), errors), "{run:?}");
+        }
     }
     let run = sandbox
         .run_with(&["memory-tool"], b"[1]\n\"x\"\n{\"command\":\"view\",\"path\":\"/memories\"}\n");
