@@ -12,6 +12,8 @@ use kapsa_runs::shared_root;
 const ENDINGS: [&str; 3] = [".lock", ".branch", ".watch.lock"];
 /// What `setup` keeps of files as they were.
 const BACKUPS: &str = "*.kapsa-backup*";
+/// File of rules, in the folder of a repository.
+const RULES: &str = "info/exclude";
 /// Ending of capsules as they are usually named.
 const USUAL: &str = ".kapsa";
 /// Characters that mean something in a pattern of git.
@@ -22,36 +24,93 @@ pub(crate) fn exclude_beside(capsule: &Path) -> io::Result<()> {
     exclude(capsule, &patterns(capsule))
 }
 
-/// Excludes what `setup` keeps beside files of a project.
-pub(crate) fn exclude_backups(file: &Path) -> io::Result<()> {
-    exclude(file, &[BACKUPS.to_string()])
+/// Excludes what `setup` keeps beside files of a project. Returns the file of rules, if the rule
+/// was missing there.
+pub(crate) fn exclude_backups(file: &Path) -> io::Result<Option<PathBuf>> {
+    let rules = lacks_backups(file)?;
+    if rules.is_some() {
+        exclude(file, &[BACKUPS.to_string()])?;
+    }
+    Ok(rules)
 }
 
-/// Excludes patterns in the working tree of git that a file lies in.
-fn exclude(beside: &Path, wanted: &[String]) -> io::Result<()> {
-    let Some(folder) = git_folder(beside) else { return Ok(()) };
-    let file = folder.join("info/exclude");
+/// The file of rules to which [`exclude_backups`] would add one.
+pub(crate) fn lacks_backups(file: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(rules) = rules_for(file) else { return Ok(None) };
+    let is_known = known(&rules)?.lines().any(is_backups);
+    Ok(Some(rules).filter(|_| !is_known))
+}
+
+/// The file of rules from which [`include_backups`] would take one.
+pub(crate) fn holds_backups(file: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(rules) = rules_for(file) else { return Ok(None) };
+    let is_known = known(&rules)?.lines().any(is_backups);
+    Ok(Some(rules).filter(|_| is_known))
+}
+
+/// Takes the rule out again that [`exclude_backups`] added. Returns the file of rules, if it was
+/// there.
+pub(crate) fn include_backups(file: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(rules) = rules_for(file) else { return Ok(None) };
+    let text = known(&rules)?;
+    let left: String = text.split_inclusive('\n').filter(|line| !is_backups(line)).collect();
+    if left == text {
+        return Ok(None);
+    }
+    // It was the last line, and went to the end of a file without one.
+    let is_open = !text.ends_with('\n');
+    let left = left.strip_suffix('\n').filter(|_| is_open).unwrap_or(&left);
+    let folder = rules.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(left.as_bytes())?;
+    file.as_file().set_permissions(fs::metadata(&rules)?.permissions())?;
+    file.persist(&rules).map_err(|error| error.error)?;
+    Ok(Some(rules))
+}
+
+/// The repository in whose working tree a file lies.
+pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
+    git_folder(file)
+}
+
+fn is_backups(line: &str) -> bool {
+    line.trim_end() == BACKUPS
+}
+
+fn rules_for(file: &Path) -> Option<PathBuf> {
+    git_folder(file).map(|folder| folder.join(RULES))
+}
+
+/// The rules that are there.
+fn known(rules: &Path) -> io::Result<String> {
     // Nothing else than a file of rules is waited for or written to.
-    if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+    if fs::metadata(rules).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    let known = match fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error),
-    };
+    match fs::read_to_string(rules) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        known => known,
+    }
+}
+
+/// Excludes patterns in the working tree of git that a file lies in. The last line ends as the
+/// last line did before.
+fn exclude(beside: &Path, wanted: &[String]) -> io::Result<()> {
+    let Some(rules) = rules_for(beside) else { return Ok(()) };
+    let known = known(&rules)?;
     let missing: Vec<_> = wanted
         .iter()
         .filter(|pattern| !known.lines().any(|line| line.trim_end() == *pattern))
+        .map(String::as_str)
         .collect();
     if missing.is_empty() {
         return Ok(());
     }
-    fs::create_dir_all(folder.join("info"))?;
-    let mut text =
-        if known.is_empty() || known.ends_with('\n') { String::new() } else { "\n".to_string() };
-    missing.iter().for_each(|pattern| text.extend([pattern, "\n"]));
-    OpenOptions::new().append(true).create(true).open(&file)?.write_all(text.as_bytes())
+    rules.parent().map(fs::create_dir_all).transpose()?;
+    let missing = missing.join("\n");
+    let is_open = !known.is_empty() && !known.ends_with('\n');
+    let text = if is_open { format!("\n{missing}") } else { format!("{missing}\n") };
+    OpenOptions::new().append(true).create(true).open(&rules)?.write_all(text.as_bytes())
 }
 
 /// The folder of the repository that the capsule's working tree belongs to.
@@ -83,6 +142,27 @@ fn escaped(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rule_that_is_taken_out_leaves_the_file_as_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let git = folder.path().join(".git");
+        fs::create_dir_all(git.join("info")).expect("made");
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("written");
+        let (file, rules) = (folder.path().join("a.json"), git.join(RULES));
+        fs::write(&file, "{}").expect("written");
+        for before in ["", "# rules\n*.o\n", "# rules\n*.o", "*.o\r\n", "\n"] {
+            fs::write(&rules, before).expect("written");
+            assert!(lacks_backups(&file).expect("read").is_some());
+            assert!(exclude_backups(&file).expect("added").is_some());
+            assert!(exclude_backups(&file).expect("there").is_none(), "once");
+            let with = fs::read_to_string(&rules).expect("there");
+            assert!(with.lines().any(is_backups) && with.starts_with(before), "{with:?}");
+            assert!(include_backups(&file).expect("taken out").is_some());
+            assert_eq!(fs::read_to_string(&rules).expect("there"), before);
+            assert!(include_backups(&file).expect("nothing").is_none());
+        }
+    }
 
     #[test]
     fn names_are_patterns_of_themselves() {

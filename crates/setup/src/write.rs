@@ -4,6 +4,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::error::Error;
 
@@ -13,6 +14,10 @@ const NEW_FILE_MODE: u32 = 0o644;
 const MODE_BITS: u32 = 0o7777;
 /// Ending of what a file was before.
 const BACKUP: &str = ".kapsa-backup";
+/// How the name of a file begins that is not in its place yet.
+const TEMPORARY: &str = ".kapsa-setup-";
+/// Age from which on such a file is of a process that was killed.
+const LEFT_AFTER: Duration = Duration::from_secs(60);
 /// Most backups of one file that setup does not know of.
 const BACKUPS_MAX: u32 = 100;
 
@@ -20,7 +25,8 @@ const BACKUPS_MAX: u32 = 100;
 pub(crate) fn replace(path: &Path, text: &str, mode: Option<u32>) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let written = || -> io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".kapsa-").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+        sweep(folder, file.as_file().metadata()?.modified()?)?;
         let mode = mode.map_or(NEW_FILE_MODE, |mode| mode & MODE_BITS);
         file.as_file().set_permissions(Permissions::from_mode(mode))?;
         file.write_all(text.as_bytes())?;
@@ -29,6 +35,24 @@ pub(crate) fn replace(path: &Path, text: &str, mode: Option<u32>) -> Result<(), 
         File::open(folder)?.sync_all()
     };
     written().map_err(|error| Error::io("write", path, error))
+}
+
+/// Removes what processes left in a folder that were killed long before `now`.
+fn sweep(folder: &Path, now: SystemTime) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
+            continue;
+        }
+        let found = entry.metadata()?;
+        // A time in the future is not old.
+        let age = now.duration_since(found.modified()?);
+        let is_old = age.is_ok_and(|age| age > LEFT_AFTER);
+        if found.is_file() && is_old {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes a file that may be gone already.
@@ -91,4 +115,26 @@ pub(crate) fn backup_name(path: &Path) -> Result<PathBuf, Error> {
     backup_names(path)
         .find(|path| path.symlink_metadata().is_err())
         .ok_or_else(|| Error::refused(path, format!("has {BACKUPS_MAX} backups beside it already")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_goes_with_the_next_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, age: u64| {
+            let path = folder.path().join(name);
+            let file = File::create(&path).expect("made");
+            let now = file.metadata().and_then(|made| made.modified()).expect("a time");
+            file.set_modified(now - Duration::from_secs(age)).expect("dated");
+            path
+        };
+        let left = file(".kapsa-setup-aB3xYz", 3600);
+        let kept = [file(".kapsa-setup-c", 1), file(".kapsa-notes", 3600), file("b", 3600)];
+        replace(&folder.path().join("a.json"), "{}", None).expect("written");
+        assert!(!left.exists());
+        assert!(kept.iter().all(|path| path.exists()));
+    }
 }

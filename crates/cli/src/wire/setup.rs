@@ -25,6 +25,9 @@ pub(crate) struct SetupOut {
     pub(crate) memory: SetupMemoryOut,
     /// The programs.
     pub(crate) programs: Vec<SetupProgramOut>,
+    /// Files of rules of git that got one for the backups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) git_exclude_paths: Vec<String>,
 }
 
 /// The memory that programs use.
@@ -105,6 +108,9 @@ pub(crate) struct SetupUndoOut {
     pub(crate) files: Vec<SetupFileOut>,
     /// Memories, which are never deleted.
     pub(crate) capsule_paths: Vec<String>,
+    /// Files of rules of git that lost the one for the backups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) git_exclude_paths: Vec<String>,
     /// Files that could not be taken back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) failures: Vec<SetupFailureOut>,

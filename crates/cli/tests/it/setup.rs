@@ -497,3 +497,28 @@ fn what_agents_are_told_to_call_is_what_the_server_offers() {
     let of_decisions = of_decisions.expect("decisions are spoken of");
     assert!(of_decisions.contains("memory_propose") && !of_decisions.contains("memory_write"));
 }
+
+#[test]
+fn git_is_told_of_backups_where_there_are_any_and_no_longer() {
+    let sandbox = Sandbox::empty();
+    project(&sandbox, "work");
+    sandbox.write("work/.git/HEAD", "ref: refs/heads/main\n");
+    sandbox.write("work/.git/info/exclude", "# rules\n*.o");
+    sandbox.write("work/.mcp.json", "{\"mcpServers\": {}}\n");
+    let before = files(&sandbox.path("work"));
+    let call = |args: &[&str]| {
+        let run = in_folder(&sandbox, "work", &[&["claude-code", "--project"], args].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run
+    };
+    let shown = call(&["--dry-run"]);
+    assert!(shown.err.contains("info/exclude would get a rule"), "{}", shown.err);
+    assert_eq!(files(&sandbox.path("work")), before);
+    let done = call(&[]);
+    assert!(done.err.contains("info/exclude got a rule"), "{}", done.err);
+    let rules = fs::read_to_string(sandbox.path("work/.git/info/exclude")).expect("the rules");
+    assert_eq!(rules, "# rules\n*.o\n*.kapsa-backup*");
+    let undone = call(&["--undo"]);
+    assert!(undone.err.contains("info/exclude"), "{}", undone.err);
+    assert_eq!(files(&sandbox.path("work")), before);
+}

@@ -80,7 +80,7 @@ fn set_up(
     let is_needed = clients.iter().any(|client| planned(client).is_ok());
     let memory = memory(app, args, here, scope, is_needed)?;
     let mut programs = Vec::new();
-    let mut shown = BTreeSet::new();
+    let (mut shown, mut git_excludes) = (BTreeSet::new(), BTreeSet::new());
     for client in clients {
         let planned = planned(client);
         let planned = planned.and_then(|plans| {
@@ -92,7 +92,7 @@ fn set_up(
         let out = program_out(client, scope, planned, &ledger, args.dry_run, &mut shown);
         tell_program(app, client, &out)?;
         if scope == Scope::Project {
-            exclude_backups(app, &out);
+            git_excludes.extend(exclude_backups(app, &out, args.dry_run));
         }
         if !args.dry_run && out.files.iter().any(|file| file.change != "unchanged") {
             did(app, Done::new(format!("set up {}", client.title)));
@@ -100,10 +100,16 @@ fn set_up(
         programs.push(out);
     }
     let failures = programs.iter().filter(|program| program.failure.is_some()).count();
+    let git_exclude_paths: Vec<String> = git_excludes.iter().map(|path| show(path)).collect();
     if app.out.is_json() {
         let dry_run = args.dry_run;
-        app.out.json(&SetupAnswer::Setup(SetupOut { dry_run, memory, programs }))?;
+        let out = SetupOut { dry_run, memory, programs, git_exclude_paths };
+        app.out.json(&SetupAnswer::Setup(out))?;
     } else {
+        let how = if args.dry_run { "would get" } else { "got" };
+        for path in &git_exclude_paths {
+            app.out.note(&format!("{path} {how} a rule, so that git does not list the backups"));
+        }
         tell_end(app, args, Some(&memory).filter(|_| is_needed), &programs);
     }
     Ok(if failures > 0 { Status::Told(SOME_FAILED) } else { Status::Done })
@@ -206,13 +212,66 @@ fn program_out(
     SetupProgramOut { program: client.name, scope: scope_name(scope), files, next, failure }
 }
 
-/// Keeps backups out of `git status`; what fails is reported and spoils nothing.
-fn exclude_backups(app: &mut App, out: &SetupProgramOut) {
-    for backup in out.files.iter().filter_map(|file| file.backup_path.as_ref()) {
-        if let Err(error) = git_exclude::exclude_backups(Path::new(backup)) {
-            app.out.warn("git_may_list", &format!("git may list {backup} as untracked: {error}"));
+/// Keeps backups out of `git status`; what fails is reported and spoils nothing. Returns the files
+/// of rules that were changed, or would be.
+fn exclude_backups(app: &mut App, out: &SetupProgramOut, dry_run: bool) -> Vec<PathBuf> {
+    let mut changed = Vec::new();
+    for file in &out.files {
+        let is_kept = file.backup_path.is_some() || dry_run && file.change == "changed";
+        let target = Path::new(file.target_path.as_ref().unwrap_or(&file.file_path));
+        let rules = match (is_kept, dry_run) {
+            (false, _) => continue,
+            (true, true) => git_exclude::lacks_backups(target),
+            (true, false) => git_exclude::exclude_backups(target),
+        };
+        match rules {
+            Ok(rules) => changed.extend(rules),
+            Err(error) => {
+                let what =
+                    format!("git may list the backup of {} as untracked: {error}", file.file_path);
+                app.out.warn("git_may_list", &what);
+            }
         }
     }
+    changed
+}
+
+/// Takes the rules for backups out again of repositories where none is left.
+fn include_backups(
+    plans: &[UndoPlan],
+    ledger: &Ledger,
+    dry_run: bool,
+    failures: &mut Vec<SetupFailureOut>,
+) -> BTreeSet<PathBuf> {
+    let is_left = |repository: &Path| {
+        let is_taken_back =
+            |path: &PathBuf| dry_run && plans.iter().any(|plan| plan.target == *path);
+        ledger.files.iter().any(|kept| {
+            kept.backup.is_some()
+                && !is_taken_back(&kept.path)
+                && git_exclude::repository(&kept.path).is_some_and(|other| other == repository)
+        })
+    };
+    let mut changed = BTreeSet::new();
+    for plan in plans.iter().filter(|plan| !plan.backups.is_empty()) {
+        let Some(repository) = git_exclude::repository(&plan.target) else { continue };
+        if is_left(&repository) {
+            continue;
+        }
+        let rules = match dry_run {
+            true => git_exclude::holds_backups(&plan.target),
+            false => git_exclude::include_backups(&plan.target),
+        };
+        match rules {
+            Ok(rules) => changed.extend(rules),
+            Err(error) => {
+                let message =
+                    format!("the rule for backups stays in {}: {error}", repository.display());
+                failures.push(SetupFailureOut { code: "rule_stays", message });
+            }
+        }
+    }
+    changed
 }
 
 fn file_out(plan: &FilePlan, ledger: &Ledger, dry_run: bool, again: bool) -> SetupFileOut {
@@ -349,16 +408,18 @@ fn take_back(
             failed(error).hint("files before it are taken back; call it again for the others")
         })?;
     }
+    let mut failures: Vec<SetupFailureOut> = errors.iter().map(failure_out).collect();
+    let git_excludes = include_backups(&plans, &ledger, args.dry_run, &mut failures);
+    let git_exclude_paths: Vec<String> = git_excludes.iter().map(|path| show(path)).collect();
     let files: Vec<SetupFileOut> = plans.iter().map(undone_out).collect();
     let others = others(&ledger, &plans);
     let scopes = here.scopes().iter().filter(|one| scope.is_none_or(|scope| scope == **one));
     let memories = scopes.map(|scope| memory_path(here, *scope)).filter(|path| path.exists());
     let capsule_paths: Vec<String> = memories.map(|path| show(&path)).collect();
-    let failures: Vec<SetupFailureOut> = errors.iter().map(failure_out).collect();
     let status = if failures.is_empty() { Status::Done } else { Status::Told(SOME_FAILED) };
     if app.out.is_json() {
         let dry_run = args.dry_run;
-        let out = SetupUndoOut { dry_run, files, capsule_paths, failures };
+        let out = SetupUndoOut { dry_run, files, capsule_paths, git_exclude_paths, failures };
         app.out.json(&SetupAnswer::Undo(out))?;
         return Ok(status);
     }
@@ -375,6 +436,9 @@ fn take_back(
     }
     if others > 0 {
         app.out.note(&format!("{others} more files are set up: kapsa setup --undo --all"));
+    }
+    for path in &git_exclude_paths {
+        app.out.note(&format!("the rule for backups goes from {path}"));
     }
     for path in &capsule_paths {
         app.out.note(&format!("the memory stays: {path}"));
