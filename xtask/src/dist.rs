@@ -118,9 +118,10 @@ fn archive(
     }
     let packed = format!("{name}.tar.gz");
     // The same program gives the same archive: no names, no times.
-    let tar = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "-czf"];
+    let tar = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"];
+    let packing = ["--use-compress-program=gzip -n", "-cf"];
     succeed(
-        Command::new("tar").current_dir(place).env("GZIP", "-n").args(tar).args([&packed, name]),
+        Command::new("tar").current_dir(place).args(tar).args(packing).args([&packed, name]),
         "tar failed",
     )?;
     Ok(packed)
