@@ -522,8 +522,16 @@ Examples:
   kapsa import run17.kapsa.age
   kapsa import ../other/exports/capsule.kapsa --mount-as other
   kapsa find \"what was decided\" --mount other
+  kapsa import mem0 ~/.mem0/history.db --dry-run
+  kapsa import server-memory memory.jsonl
+  kapsa import claude-code ~/.claude/projects/my-project/memory --on-conflict skip
 
-Every byte is verified before the copy gets its name in mounts/ beside the capsule; a file \
+Products: basic-memory, beads, chatgpt, claude, claude-code, codex, graphiti, letta, mem0, \
+obsidian, server-memory. Their ids name the records, so importing again adds nothing; what was \
+changed or forgotten here stays unless the source has it newer. What cannot be used is counted \
+and named, and the exit code is 1.
+
+Every byte of a capsule is verified before the copy gets its name in mounts/ beside the capsule; a file \
 that fails leaves nothing behind, and the exit code is 2. Importing the same file again \
 changes nothing. Mounts are read-only; get and resolve-uri look into them for URIs that the \
 capsule itself never had.";

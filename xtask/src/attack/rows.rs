@@ -194,7 +194,11 @@ pub(super) const ROWS: &[VerbRow] = &[
         Nobodys,
         &["--memory-root . --run-folder . < {json}", "--memory-root . --run-folder {odd} < {json}"],
     ),
-    row("import", Owners, &["other.kapsa", ".kapsa/workspace.kapsa"]),
+    row(
+        "import",
+        Owners,
+        &["other.kapsa", ".kapsa/workspace.kapsa", "codex .", "obsidian . --on-conflict replace"],
+    ),
     row("init", Owners, &["", "--force"]),
     row(
         "insight add",

@@ -26,7 +26,7 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 22] = [
+const LAYERS: [Layer; 23] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
@@ -47,6 +47,7 @@ const LAYERS: [Layer; 22] = [
         uses: &["capsule", "index", "model", "statement"],
         kind: Kind::Library,
     },
+    Layer { name: "importers", uses: &["memory", "notes"], kind: Kind::Library },
     Layer { name: "agents", uses: &["memory", "model", "statement"], kind: Kind::Library },
     Layer { name: "roles", uses: &["agents", "memory", "model"], kind: Kind::Library },
     Layer { name: "runs", uses: &["memory", "model"], kind: Kind::Library },
@@ -79,6 +80,7 @@ const EVERY_LIBRARY: &[&str] = &[
     "http",
     "embed",
     "memory",
+    "importers",
     "agents",
     "roles",
     "runs",
@@ -98,6 +100,7 @@ const EVERYTHING: &[&str] = &[
     "http",
     "embed",
     "memory",
+    "importers",
     "agents",
     "roles",
     "runs",
@@ -125,7 +128,7 @@ const CONFINED: [Confined; 17] = [
     Confined { dependency: "reqwest", to: &[] },
     Confined { dependency: "rmcp", to: &["server"] },
     Confined { dependency: "rpassword", to: &["cli"] },
-    Confined { dependency: "rusqlite", to: &["ingest"] },
+    Confined { dependency: "rusqlite", to: &["importers", "ingest"] },
     Confined { dependency: "rustyline", to: &["cli"] },
     Confined { dependency: "safetensors", to: &["embed"] },
     Confined { dependency: "serde*", to: BUT_CAPSULE_AND_INDEX },
@@ -145,6 +148,7 @@ const BUT_CAPSULE_AND_INDEX: &[&str] = &[
     "http",
     "embed",
     "memory",
+    "importers",
     "agents",
     "roles",
     "runs",

@@ -71,7 +71,7 @@ pub(crate) use setup::SetupArgs;
 pub(crate) use traces::{
     ConnectArgs, MaintainArgs, PipelineArgs, SummariseArgs, SyncArgs, TraceArgs, TraceVerb,
 };
-pub(crate) use transfer::{Export, Gc, Import};
+pub(crate) use transfer::{Export, Gc, Import, OnConflict};
 pub(crate) use values::tag;
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoint, Checkpoints, CherryPick, CloneArgs, Diff, Emit,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use kapsa_memory::transfer::Format;
 
-use super::When;
+use super::{EmbedWhen, When};
 
 /// Days that exports are kept by default.
 const RETENTION_DAYS_DEFAULT: u32 = 30;
@@ -63,15 +63,40 @@ impl From<FormatArg> for Format {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// Capsule, encrypted or not
-    #[arg(value_name = "FILE")]
+    /// Capsule to mount, encrypted or not; or a product, with the PATH of its memory
+    #[arg(value_name = "FILE|PRODUCT")]
     pub(crate) file: PathBuf,
+    /// File or folder with the memory of the product
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
     /// Name of the mount: letters, digits, - and _ [default: from the file name]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "path")]
     pub(crate) mount_as: Option<String>,
     /// Also refuse a capsule about which doctor only warns
-    #[arg(long)]
+    #[arg(long, conflicts_with = "path")]
     pub(crate) require_verified: bool,
+    /// Show what would be imported without writing
+    #[arg(long, requires = "path")]
+    pub(crate) dry_run: bool,
+    /// What to do where a record is here already and differs
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = OnConflict::Newer, requires = "path")]
+    pub(crate) on_conflict: OnConflict,
+    /// When to embed the records
+    #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
+    pub(crate) embed: Option<EmbedWhen>,
+}
+
+/// What becomes of an imported record where there is one of its name that differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnConflict {
+    /// Take the newer one
+    Newer,
+    /// Keep the one that is here
+    Skip,
+    /// Take the imported one
+    Replace,
+    /// Import nothing
+    Fail,
 }
 
 #[derive(Debug, Args)]

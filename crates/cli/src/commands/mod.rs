@@ -18,6 +18,7 @@ mod fact;
 mod find;
 mod fs;
 mod hook;
+mod import;
 mod init;
 mod insight;
 mod key;
@@ -159,6 +160,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Salvage(args) => return care::salvage(app, &args),
         Verb::Run(args) => return run::run(app, args.verb),
         Verb::Setup(args) => return setup::run(app, &args),
+        Verb::Import(args) => return transfer::import(app, &args),
         Verb::Role(args) => return role::run(app, args.verb),
         Verb::Shell(args) => return crate::shell::run(app, &args),
         Verb::Init(args) => init::init(app, &args),
@@ -184,7 +186,6 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Pull(args) => sync::pull(app, &args),
         Verb::Push(args) => sync::push(app, &args),
         Verb::Export(args) => transfer::export(app, &args),
-        Verb::Import(args) => transfer::import(app, &args),
         Verb::Mounts => transfer::mounts(app),
         Verb::Gc(args) => transfer::gc(app, &args),
         Verb::Policy(args) => knowledge::policy(app, args.verb),

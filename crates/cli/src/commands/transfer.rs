@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use kapsa_importers::{PRODUCTS, Product};
 use kapsa_memory::branch::run_branch;
 use kapsa_memory::transfer::{
     EXPORTS_FOLDER, Format, GcReport, GcRequest, Import, MOUNT_NAME_CHARS_MAX, Mounted, Mounts,
@@ -17,7 +18,7 @@ use kapsa_memory::{
 use serde_json::{Value, json};
 
 use super::EVENT_PATIENCE;
-use crate::app::{App, did};
+use crate::app::{App, Status, did};
 use crate::args;
 use crate::error::{CliError, Done, Result};
 use crate::moment::{self, rfc3339};
@@ -26,7 +27,7 @@ use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
 use crate::typed_time;
-use crate::wire::transfer::{ExportOut, GcOut, ImportOut, MountsOut};
+use crate::wire::transfer::{ExportOut, GcOut, ImportAnswer, ImportOut, MountsOut};
 
 /// What the names of sealed files end with.
 const SEALED_ENDING: &str = ".age";
@@ -243,7 +244,22 @@ fn file_name(path: &Path) -> String {
 }
 
 /// `kapsa import`.
-pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
+pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<Status> {
+    if let Some(path) = &args.path {
+        let name = args.file.to_string_lossy();
+        let product = Product::named(&name).ok_or_else(|| unknown_product(&name))?;
+        return super::import::run(app, args, product, path);
+    }
+    mount(app, args).map(|()| Status::Done)
+}
+
+fn unknown_product(name: &str) -> CliError {
+    let names: Vec<&str> = PRODUCTS.iter().map(|product| product.name).collect();
+    CliError::usage(format!("no product {name} is known"))
+        .hint(format!("known are {}", names.join(", ")))
+}
+
+fn mount(app: &mut App, args: &args::Import) -> Result<()> {
     let capsule = app.capsule()?;
     Reader::open(&capsule)?;
     let name = args.mount_as.clone().unwrap_or_else(|| stem(&args.file));
@@ -269,7 +285,8 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
     };
     let warning = told.and_then(|event| tell_event(app, &capsule, event));
     if app.out.is_json() {
-        return app.out.json(&ImportOut::of(&args.file, &done, &stats, warning));
+        let out = ImportOut::of(&args.file, &done, &stats, warning);
+        return app.out.json(&ImportAnswer::Mount(out));
     }
     let what = if done.existed { "was mounted already" } else { "mounted" };
     app.out.line(&format!(

@@ -40,7 +40,7 @@ use super::tour::TourOut;
 use super::traces::{
     ConnectOut, ExtractedOut, KeptSessionOut, MaintainOut, SummarisedOut, SyncAnswer, SyncStatusOut,
 };
-use super::transfer::{CloneOut, ExportOut, GcOut, ImportOut, MountsOut, PulledOut};
+use super::transfer::{CloneOut, ExportOut, GcOut, ImportAnswer, MountsOut, PulledOut};
 use super::versions::{
     ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut,
     MadeBranch, MadeCheckpoint, Resolved, RevertOut, SwitchedBranch,
@@ -114,7 +114,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("hook subagent-stop", of::<NothingOut>),
     ("hook user-prompt-submit", of::<HookContextOut<'_>>),
     ("hook write-guard", of::<PreToolUseOut>),
-    ("import", of::<ImportOut<'_>>),
+    ("import", of::<ImportAnswer<'_>>),
     ("init", of::<Made>),
     ("insight add", of::<InsightOut<'_>>),
     ("insight confirm", of::<InsightOut<'_>>),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use kapsa_importers::Skipped;
 use kapsa_memory::request::Stats;
 use kapsa_memory::transfer::{GcReport, Mount, Mounted};
 use kapsa_memory::{Pulled, Relation};
@@ -91,8 +92,74 @@ impl<'a> MountsOut<'a> {
     }
 }
 
+/// What `import` answers: what it mounted, or with a product what came of its memory.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ImportAnswer<'a> {
+    Mount(ImportOut<'a>),
+    Memories(ImportedOut<'a>),
+}
+
+/// What came of the memory of a product. `added`, `replaced`, `unchanged`, `doubled`, `kept` and
+/// `skipped` are together `source_count`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportedMemories")]
+pub(crate) struct ImportedOut<'a> {
+    /// The product.
+    pub(crate) product: &'static str,
+    /// The file or folder.
+    pub(crate) source_path: String,
+    /// Whether nothing was written.
+    pub(crate) dry_run: bool,
+    /// Memories that the source holds.
+    pub(crate) source_count: u64,
+    /// Records that were not here.
+    pub(crate) added: u64,
+    /// Records that took the place of what was here.
+    pub(crate) replaced: u64,
+    /// Records that were here as they are.
+    pub(crate) unchanged: u64,
+    /// Memories with the id of a later one, which counts.
+    pub(crate) doubled: u64,
+    /// Records among those that were added or replaced that wait for a review.
+    pub(crate) held: u64,
+    /// Records that differ and stay as they are here.
+    pub(crate) kept: Vec<String>,
+    /// Memories that cannot be used.
+    pub(crate) skipped: Vec<ImportSkippedOut<'a>>,
+    /// What is not a memory and stays in the source.
+    pub(crate) left: Vec<ImportLeftOut>,
+}
+
+/// A memory that cannot be used.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportSkipped")]
+pub(crate) struct ImportSkippedOut<'a> {
+    /// Where it stands.
+    place: &'a str,
+    /// Why.
+    reason: &'a str,
+}
+
+impl<'a> From<&'a Skipped> for ImportSkippedOut<'a> {
+    fn from(skipped: &'a Skipped) -> ImportSkippedOut<'a> {
+        ImportSkippedOut { place: &skipped.place, reason: &skipped.reason }
+    }
+}
+
+/// What stays in the source.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportLeft")]
+pub(crate) struct ImportLeftOut {
+    /// What it is.
+    pub(crate) what: &'static str,
+    /// How many.
+    pub(crate) count: u64,
+}
+
 /// What was imported.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Import")]
 pub(crate) struct ImportOut<'a> {
     /// True.
     imported: bool,

@@ -649,6 +649,11 @@ fn care(to: &Checked) {
     to.fails("exists", &["export", "--out", "all.jsonl"], b"");
     to.ok(&["import", "clone.kapsa", "--mount-as", "copy"]);
     to.ok(&["import", "clone.kapsa", "--mount-as", "copy"]);
+    to.sandbox.write("vault/a.md", "# A\n\nfirst\n");
+    to.sandbox.write("vault/empty.md", "");
+    to.answer(1, &["import", "obsidian", "vault", "--dry-run"], b"");
+    to.answer(1, &["import", "obsidian", "vault"], b"");
+    to.fails("io", &["import", "beads", "nowhere"], b"");
     to.ok(&["mounts"]);
     to.ok(&["gc", "--retention-days", "0"]);
     to.fails("mount_not_found", &["get", "note/a", "--mount", "none"], b"");

@@ -405,3 +405,53 @@ fn a_spoilt_mount_spoils_nothing_else() {
     );
     sandbox.fails(&["get", "shared", "--branch", ""], 1, "invalid_operation");
 }
+
+/// A memory of mem0 as its list gives it.
+fn mem0(sandbox: &Sandbox, text: &str, updated: Option<&str>) {
+    let memory = serde_json::json!([{"id": "m1", "memory": text, "updated_at": updated}]);
+    sandbox.write("memories.json", memory.to_string());
+}
+
+#[test]
+fn what_was_changed_or_forgotten_here_is_not_undone_by_an_import() {
+    let sandbox = Sandbox::new();
+    let import = |more: &[&str]| {
+        let run = sandbox.run(&[&["import", "mem0", "memories.json", "--json"], more].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let answer: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+        ["added", "replaced", "unchanged"].map(|name| answer[name].as_u64().expect("a number"))
+    };
+    let text =
+        || sandbox.json(&["get", "mem0/memory/m1"])["text"].as_str().expect("it").to_string();
+    mem0(&sandbox, "likes tea", Some("2025-01-01T00:00:00Z"));
+    assert_eq!(import(&["--dry-run"]), [1, 0, 0]);
+    assert_eq!(import(&[]), [1, 0, 0]);
+    assert_eq!(import(&[]), [0, 0, 1]);
+    mem0(&sandbox, "likes coffee", Some("2025-02-01T00:00:00Z"));
+    assert_eq!(import(&["--on-conflict", "skip"]), [0, 0, 0]);
+    sandbox.fails(&["import", "mem0", "memories.json", "--on-conflict", "fail"], 1, "conflict");
+    assert_eq!(text(), "likes tea");
+    assert_eq!(import(&[]), [0, 1, 0], "it is newer");
+    mem0(&sandbox, "likes milk", Some("2024-01-01T00:00:00Z"));
+    assert_eq!(import(&[]), [0, 0, 0], "it is older");
+    // Without a time the source counts, until somebody changes it here.
+    mem0(&sandbox, "likes water", None);
+    assert_eq!(import(&[]), [0, 1, 0]);
+    sandbox.ok(&["put", "--uri", "mem0/memory/m1", "--text", "likes wine"]);
+    assert_eq!(import(&[]), [0, 0, 0]);
+    assert_eq!(text(), "likes wine");
+    sandbox.ok(&["forget", "mem0/memory/m1"]);
+    assert_eq!(import(&[]), [0, 0, 0], "it stays forgotten");
+    assert_eq!(import(&["--on-conflict", "replace"]), [0, 1, 0]);
+    assert_eq!(text(), "likes water");
+}
+
+#[test]
+fn an_unknown_product_is_answered_with_the_known_ones() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["import", "mem1", "memories.json"]);
+    assert!(run.code == Some(1) && run.err.contains("server-memory"), "{run:?}");
+    sandbox.write("memories.json", "{}");
+    sandbox.fails(&["import", "mem0", "memories.json"], 1, "foreign_source");
+    sandbox.fails(&["import", "mem0", "memories.json", "--mount-as", "x"], 1, "usage");
+}

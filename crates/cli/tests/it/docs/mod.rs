@@ -45,7 +45,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
 const EXPLANATIONS_MAX: usize = 24;
 
 /// The languages of blocks. A `text` block that follows no shell block is a drawing.
-const LANGUAGES: [&str; 5] = ["sh", "text", "json", "toml", "rust"];
+const LANGUAGES: [&str; 6] = ["sh", "text", "json", "jsonl", "toml", "rust"];
 
 macro_rules! pages {
     ($($name:ident $page:literal)*) => {
@@ -64,6 +64,7 @@ pages! {
     format "docs/format.md"
     glossary "docs/glossary.md"
     hooks "docs/hooks.md"
+    import "docs/import.md"
     mcp "docs/mcp.md"
     memory_tool "docs/memory-tool.md"
     mutants "docs/mutants.md"

@@ -70,6 +70,13 @@ impl Session {
                 assert!(parsed.is_ok(), "{}:{}: {parsed:?}", self.page, block.line);
                 self.add_file(block);
             }
+            "jsonl" => {
+                for line in block.text.lines() {
+                    let parsed = serde_json::from_str::<serde_json::Value>(line);
+                    assert!(parsed.is_ok(), "{}:{}: {parsed:?}", self.page, block.line);
+                }
+                self.add_file(block);
+            }
             "toml" => self.add_file(block),
             "text" if block.follows && number > 0 => {
                 self.outputs.push((number - 1, block.text.clone()))
