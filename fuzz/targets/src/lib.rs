@@ -8,6 +8,7 @@ mod capsule_raw;
 mod capsule_structured;
 mod edit;
 mod exercise;
+mod import;
 mod input;
 mod json_input;
 mod layout;
@@ -23,6 +24,7 @@ mod uri;
 
 pub use capsule_raw::capsule_raw;
 pub use capsule_structured::capsule_structured;
+pub use import::import;
 pub use json_input::json_input;
 pub use memory_raw::memory_raw;
 pub use memory_sections::memory_sections;
@@ -37,7 +39,7 @@ pub use uri::uri;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
@@ -46,6 +48,7 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("json_input", json_input),
     ("trace", trace),
     ("note", note),
+    ("import", import),
     ("redact", redact_texts),
     ("uri", uri),
 ];

@@ -1,0 +1,54 @@
+//! Target: any bytes as the memory of another product give records that can be put, each with a
+//! name of its own, and the same ones again.
+
+use std::fs;
+
+use kapsa_importers::PRODUCTS;
+
+use crate::memory_raw::folder;
+
+/// Sources of the products, as [`import`] reads them: each begins with the place of its product.
+pub(crate) const SOURCES: [(u8, &str); 11] = [
+    (0, "---\ntitle: A\ntags: [x, y]\n---\n- [method] one #two\n- relates_to [[B]]\n"),
+    (
+        1,
+        "{\"id\":\"bd-1\",\"title\":\"t\",\"comments\":[{\"author\":\"a\",\"text\":\"b\"}]}\n{\"id\":",
+    ),
+    (
+        2,
+        "[{\"mapping\":{\"a\":{\"message\":{\"recipient\":\"bio\",\"content\":{\"parts\":[\"x\"]}}}}}]",
+    ),
+    (3, "[{\"conversations_memory\":\"x\",\"project_memories\":{\"p\":\"y\",\"q\":null}}]"),
+    (4, "# Title\n\nText with [[a link\n"),
+    (5, "\u{feff}---\nname: n\n---\n"),
+    (6, "{\"episodes\":[{\"content\":\"x\"}],\"edges\":[{\"fact\":\"f\",\"valid_at\":1e300}]}"),
+    (7, "{\"agents\":[{\"name\":\"a\",\"core_memory\":[{\"label\":\"l\",\"value\":\"v\"}]}]}"),
+    (8, "{\"results\":[{\"id\":\"1\",\"memory\":\"m\",\"metadata\":{\"k\":[]},\"created_at\":0}]}"),
+    (9, "[[A|b]] [[#c]] ]] [["),
+    (
+        10,
+        "{\"type\":\"entity\",\"name\":\"a\",\"observations\":[1,null,\"x\"]}\n{\"from\":\"a\",\"to\":\"b\"}",
+    ),
+];
+
+/// Reads the bytes, but for the first, as the memory of the product that the first one names.
+pub fn import(data: &[u8]) {
+    let Some((&first, source)) = data.split_first() else { return };
+    let product = PRODUCTS[usize::from(first) % PRODUCTS.len()];
+    let folder = folder();
+    let path = folder.path().join("source.md");
+    fs::write(&path, source).expect("the folder is there");
+    let Ok(source) = product.read(&path) else { return };
+    assert_eq!(source.count(), source.items.len() + source.skipped.len());
+    for item in &source.items {
+        let checked = item.record.check();
+        assert!(checked.is_ok(), "{checked:?}: {item:?}");
+        assert!(item.record.uri.is_some(), "{item:?}");
+        assert!(item.record.metadata.contains_key("imported_from"), "{item:?}");
+    }
+    let again = product.read(&path).expect("it was read before");
+    let records = |source: &kapsa_importers::Source| {
+        source.items.iter().map(|item| item.record.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(records(&source), records(&again), "the same bytes give the same records");
+}
