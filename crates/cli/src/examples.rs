@@ -511,6 +511,7 @@ Examples:
   kapsa export --run 17 --no-encrypt --out run17.kapsa
   kapsa export --format jsonl --out all.jsonl && kapsa put - < all.jsonl
   kapsa export --format markdown --as-of v1 --out notes
+  kapsa export --format server-memory --out memory.jsonl
 
 The same content makes the same bytes. Whole model calls, debug traces and the folders of \
 sources are left out unless --unsafe is given. A capsule holds every revision, the other \

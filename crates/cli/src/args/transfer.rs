@@ -49,6 +49,12 @@ pub(crate) enum FormatArg {
     Jsonl,
     /// A folder with one readable file per record
     Markdown,
+    /// The same, with the frontmatter of basic-memory
+    BasicMemory,
+    /// Entities and relations, as the MCP memory server reads them
+    ServerMemory,
+    /// Lists for CLAUDE.md or AGENTS.md
+    ClaudeMd,
 }
 
 impl From<FormatArg> for Format {
@@ -57,6 +63,9 @@ impl From<FormatArg> for Format {
             FormatArg::Capsule => Format::Capsule,
             FormatArg::Jsonl => Format::JsonLines,
             FormatArg::Markdown => Format::Markdown,
+            FormatArg::BasicMemory => Format::BasicMemory,
+            FormatArg::ServerMemory => Format::ServerMemory,
+            FormatArg::ClaudeMd => Format::Instructions,
         }
     }
 }

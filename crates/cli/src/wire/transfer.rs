@@ -18,7 +18,7 @@ pub(crate) struct ExportOut {
     /// True.
     pub(crate) exported: bool,
     /// What was written.
-    #[schemars(extend("enum" = ["capsule", "jsonl", "markdown"]))]
+    #[schemars(extend("enum" = ["capsule", "jsonl", "markdown", "basic-memory", "server-memory", "claude-md"]))]
     pub(crate) format: &'static str,
     /// The file or folder.
     pub(crate) output_path: String,

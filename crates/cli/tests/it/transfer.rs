@@ -455,3 +455,56 @@ fn an_unknown_product_is_answered_with_the_known_ones() {
     sandbox.fails(&["import", "mem0", "memories.json"], 1, "foreign_source");
     sandbox.fails(&["import", "mem0", "memories.json", "--mount-as", "x"], 1, "usage");
 }
+
+#[test]
+fn what_came_from_others_goes_back_to_them() {
+    let sandbox = Sandbox::new();
+    let lines = [
+        r#"{"type":"entity","name":"Acme","entityType":"company","observations":[]}"#,
+        r#"{"type":"entity","name":"Ada","entityType":"person","observations":["likes tea","is 40"]}"#,
+        r#"{"type":"relation","from":"Ada","to":"Acme","relationType":"works_at"}"#,
+    ];
+    sandbox.write("memory.jsonl", lines.join("\n"));
+    sandbox.ok(&["import", "server-memory", "memory.jsonl"]);
+    let export = |format: &str, out: &str| {
+        sandbox.ok(&["export", "--format", format, "--out", out]);
+        sandbox.path(out)
+    };
+    let parsed = |text: &str| {
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        lines.collect::<Vec<_>>()
+    };
+    let back = fs::read_to_string(export("server-memory", "back.jsonl")).expect("a file");
+    assert_eq!(parsed(&back), parsed(&lines.join("\n")));
+    sandbox.ok(&[
+        "put",
+        "--uri",
+        "note/a",
+        "--title",
+        "Port",
+        "--text",
+        "It is 5433.\n## Not a heading",
+    ]);
+    sandbox.ok(&["put", "--text", "Ada is tall.", "--entity", "Ada"]);
+    let back = fs::read_to_string(export("server-memory", "more.jsonl")).expect("a file");
+    let ada = parsed(&back).into_iter().find(|line| line["name"] == "Ada").expect("she");
+    let all = serde_json::json!(["likes tea", "is 40", "Ada is tall."]);
+    assert_eq!((&ada["observations"], &ada["entityType"]), (&all, &"person".into()));
+    let file = fs::read_to_string(export("claude-md", "CLAUDE.md")).expect("a file");
+    assert!(file.starts_with("# Memory\n\n## note\n\n- "), "{file}");
+    assert!(file.contains("\n- Port. It is 5433. ## Not a heading\n"), "{file}");
+    // Whoever reads notes of basic-memory has the same texts.
+    export("basic-memory", "notes");
+    let other = Sandbox::new();
+    let notes = sandbox.path("notes");
+    other.ok(&["import", "basic-memory", notes.to_str().expect("UTF-8")]);
+    let texts = |of: &Sandbox| {
+        let all = of.json(&["timeline", "--limit", "100"]);
+        let records = all["records"].as_array().expect("a list").iter();
+        let texts = records.map(|record| record["text"].as_str().expect("a text").to_string());
+        texts
+            .filter(|text| !text.contains("kapsa export"))
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(texts(&other), texts(&sandbox));
+}

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::exchange::export::Export;
 use crate::exchange::sync::failed;
 use crate::records::kinds;
-use crate::records::record::{Micros, Record};
+use crate::records::record::{KIND_DEFAULT, Micros, Record};
 use crate::records::uri::{Uri, is_invisible};
 
 /// The file that lists the others.
@@ -44,7 +44,15 @@ pub(super) fn modified(folder: &Path) -> std::io::Result<std::time::SystemTime> 
     folder.join(INDEX).symlink_metadata()?.modified()
 }
 
-pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) -> Result<Written> {
+/// A record as a file, with times as that function writes them.
+type Page = fn(&Record, fn(Micros) -> String) -> String;
+
+pub(super) fn write(
+    export: &Export<'_>,
+    to: &Path,
+    time: fn(Micros) -> String,
+    page: Page,
+) -> Result<Written> {
     fs::create_dir(to).map_err(|source| failed("make", to, source))?;
     let current = current(export)?;
     let mut files = Files::begin(to)?;
@@ -170,7 +178,28 @@ fn name_in(taken: &BTreeMap<String, blake3::Hash>, uri: &Uri) -> String {
     names.find(|name| !taken.contains_key(name)).expect("there is always another number")
 }
 
-fn page(record: &Record, time: fn(Micros) -> String) -> String {
+/// A note of basic-memory: its title, type, permalink and tags, and the text.
+pub(super) fn note(record: &Record, time: fn(Micros) -> String) -> String {
+    let title = match record.title.trim() {
+        "" => record.uri.short(),
+        title => title,
+    };
+    let mut note = "---\n".to_string();
+    let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
+    for (name, value) in [("title", title), ("type", kind), ("permalink", record.uri.short())] {
+        let _writing_to_a_string = writeln!(note, "{name}: {}", yaml(value));
+    }
+    let _writing_to_a_string = writeln!(note, "created: {}", yaml(&time(record.created_at)));
+    if !record.tags.is_empty() {
+        let tags: Vec<String> = record.tags.keys().map(|name| yaml(name)).collect();
+        let _writing_to_a_string = writeln!(note, "tags: [{}]", tags.join(", "));
+    }
+    let end = if record.text.ends_with('\n') { "" } else { "\n" };
+    let _writing_to_a_string = write!(note, "---\n\n{}{end}", record.text);
+    note
+}
+
+pub(super) fn page(record: &Record, time: fn(Micros) -> String) -> String {
     let mut page = "---\n".to_string();
     let mut line = |name: &str, value: &str| {
         if !value.is_empty() {

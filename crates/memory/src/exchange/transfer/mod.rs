@@ -9,6 +9,7 @@ mod gc;
 mod jsonl;
 mod markdown;
 mod mounts;
+mod others;
 mod stage;
 
 use std::collections::{HashMap, HashSet};
@@ -39,6 +40,12 @@ pub enum Format {
     JsonLines,
     /// A folder with one readable file for each memory, as it is now.
     Markdown,
+    /// The same, as basic-memory reads it.
+    BasicMemory,
+    /// A file as the MCP memory server reads it, as it is now.
+    ServerMemory,
+    /// A file of instructions for agents, as it is now.
+    Instructions,
 }
 
 impl Format {
@@ -49,6 +56,9 @@ impl Format {
             Format::Capsule => "capsule",
             Format::JsonLines => "jsonl",
             Format::Markdown => "markdown",
+            Format::BasicMemory => "basic-memory",
+            Format::ServerMemory => "server-memory",
+            Format::Instructions => "claude-md",
         }
     }
 
@@ -57,15 +67,16 @@ impl Format {
     pub fn extension(self) -> &'static str {
         match self {
             Format::Capsule => "kapsa",
-            Format::JsonLines => "jsonl",
-            Format::Markdown => "markdown",
+            Format::JsonLines | Format::ServerMemory => "jsonl",
+            Format::Markdown | Format::BasicMemory => "markdown",
+            Format::Instructions => "md",
         }
     }
 
     /// Whether it is a folder.
     #[must_use]
     pub fn is_folder(self) -> bool {
-        self == Format::Markdown
+        matches!(self, Format::Markdown | Format::BasicMemory)
     }
 }
 
@@ -90,7 +101,10 @@ impl Export<'_> {
         match format {
             Format::Capsule => self.write_capsule(to)?,
             Format::JsonLines => jsonl::write(self, to, time)?,
-            Format::Markdown => return markdown::write(self, to, time),
+            Format::Markdown => return markdown::write(self, to, time, markdown::page),
+            Format::BasicMemory => return markdown::write(self, to, time, markdown::note),
+            Format::ServerMemory => others::write_server_memory(self, to)?,
+            Format::Instructions => others::write_instructions(self, to)?,
         }
         let bytes = fs::metadata(to).map_err(|source| failed("read", to, source))?.len();
         Ok(Written { bytes, content_hash: hash_file(to)? })
