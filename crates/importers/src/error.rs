@@ -35,6 +35,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same without the path.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Error::Io { source, .. } => source.to_string(),
+            Error::Foreign { reason, .. } => reason.clone(),
+            Error::TooLarge { limit, of, .. } => format!("more than {limit} {of}"),
+        }
+    }
+
     /// Its name for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -16,6 +16,8 @@ pub const SOURCE_BYTES_MAX: u64 = 512 << 20;
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 /// Most files of a folder.
 pub const FILES_MAX: usize = 100_000;
+/// Said of what must not be opened: a pipe would be waited for.
+pub(crate) const NO_FILE: &str = "it is not a file";
 /// How deep folders may lie in each other.
 pub const DEPTH_MAX: usize = 32;
 
@@ -31,7 +33,7 @@ pub(crate) fn foreign(path: &Path, reason: impl Into<String>) -> Error {
 /// The bytes of a file of at most so many.
 pub(crate) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     if !fs::metadata(path).map_err(io(path))?.is_file() {
-        return Err(foreign(path, "it is not a file"));
+        return Err(foreign(path, NO_FILE));
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(io(path))?;

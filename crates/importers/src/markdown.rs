@@ -58,7 +58,7 @@ fn notes(
                 Ok(text) => source.take(place, note(product, root, &file, &text, complete)),
                 Err(_) => source.skip(place, "it is not text in UTF-8"),
             },
-            Err(error) => source.skip(place, error.to_string()),
+            Err(error) => source.skip(place, error.reason()),
         }
     }
     Ok(source)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::input::{
-    FILE_BYTES_MAX, SOURCE_BYTES_MAX, file_in, foreign, io, json, json_lines, others, text,
+    FILE_BYTES_MAX, NO_FILE, SOURCE_BYTES_MAX, file_in, foreign, io, json, json_lines, others, text,
 };
 use crate::item::{Draft, Source};
 use crate::time::{moment, of_text};
@@ -24,8 +24,11 @@ const STEPS_MAX: u32 = 5_000;
 
 pub(crate) fn read(product: &'static str, path: &Path) -> Result<Source, Error> {
     let file = file_in(path, &["history.db", "memories.json", "export.json"])?;
-    let size = std::fs::metadata(&file).map_err(io(&file))?.len();
-    if size > SOURCE_BYTES_MAX {
+    let found = std::fs::metadata(&file).map_err(io(&file))?;
+    if !found.is_file() {
+        return Err(foreign(&file, NO_FILE));
+    }
+    if found.len() > SOURCE_BYTES_MAX {
         let limit = SOURCE_BYTES_MAX;
         return Err(Error::TooLarge { path: file, limit, of: "bytes" });
     }

@@ -176,6 +176,11 @@ fn put(app: &mut App, writer: &mut Writer, records: Vec<NewRecord>) -> Result<u6
     Ok(held)
 }
 
+fn wait(held: u64) -> String {
+    let verb = if held == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", counted(held, "record"))
+}
+
 #[expect(clippy::too_many_arguments, reason = "they are the parts of one answer")]
 fn tell(
     app: &mut App,
@@ -221,8 +226,9 @@ fn tell(
     ] {
         parts.extend((count > 0).then(|| format!("{count} {what}")));
     }
-    let found = counted(source.count() as u64, "memory");
-    app.out.line(&format!("{} of {}: {}", found, product.title, parts.join(", ")))?;
+    let memories = if source.count() == 1 { "memory" } else { "memories" };
+    let found = format!("{} {memories} of {}", source.count(), product.title);
+    app.out.line(&format!("{found}: {}", parts.join(", ")))?;
     for skipped in source.skipped.iter().take(NAMED_MAX) {
         app.out.line(&format!("  {}: {}", skipped.place, skipped.reason))?;
     }
@@ -236,7 +242,7 @@ fn tell(
         app.out.note(&format!("left where they are: {count} {what}"));
     }
     if held > 0 {
-        app.out.note(&format!("{} for a review: kapsa review list", counted(held, "record waits")));
+        app.out.note(&format!("{} for a review: kapsa review", wait(held)));
     }
     if args.dry_run {
         app.out.note("nothing was written; leave out --dry-run");

@@ -30,6 +30,15 @@ fn what_is_not_a_source_is_refused_or_skipped_and_nothing_hangs() {
             }
         }
     }
+    // A pipe is not waited for, wherever it lies.
+    let pipe = folder.path().join("pipe.md");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    for product in PRODUCTS {
+        let read = product.read(&pipe);
+        let is_taken = read.as_ref().is_ok_and(|source| !source.items.is_empty());
+        assert!(!is_taken, "{}: {read:?}", product.name);
+    }
     for product in PRODUCTS {
         let missing = product.read(&folder.path().join("none")).expect_err("nothing is there");
         assert_eq!(missing.code(), "io", "{}", product.name);
