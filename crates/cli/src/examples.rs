@@ -494,15 +494,40 @@ Examples:
 
 The copy is verified byte for byte before it gets its name.";
 
+pub(crate) const REMOTE: &str = "\
+Examples:
+  kapsa remote add laptop /mnt/laptop/project
+  kapsa remote add server ssh://ana@example.org/home/ana/project
+  kapsa remote
+  kapsa remote rename laptop notebook
+  kapsa remote remove notebook
+
+A remote is known to this capsule only. ssh runs as you set it up; kapsa must be installed there.";
+
+pub(crate) const FETCH: &str = "\
+Examples:
+  kapsa fetch laptop
+  kapsa diff main laptop/main
+  kapsa merge laptop/main
+
+What is here already is known by its identity and never copied again. An interrupted fetch goes on \
+where it was.";
+
 pub(crate) const PULL: &str = "\
 Examples:
+  kapsa pull laptop
   kapsa pull ../other/.kapsa/workspace.kapsa
-  kapsa push backup.kapsa
-  kapsa pull ana.kapsa --name ana && kapsa merge ana/main
+  kapsa merge laptop/main --contested       where both sides changed the same
 
-Only missing records are copied; the hash chain proves that both share the history up to \
-there. Where the histories diverge, the other's records arrive as branches NAME/main, \
-NAME/run/17 and so on, for you to merge.";
+A pull fetches and merges. With conflicts nothing is merged: what was fetched waits on NAME/main.";
+
+pub(crate) const PUSH: &str = "\
+Examples:
+  kapsa push laptop
+  kapsa push backup.kapsa
+
+The other capsule must have nothing that is missing here: fetch and merge first. A copy that is \
+merely behind gets the same commits, signatures included.";
 
 pub(crate) const EXPORT: &str = "\
 Examples:

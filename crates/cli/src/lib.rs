@@ -44,6 +44,7 @@ mod sealed;
 mod services;
 mod shell;
 mod signing_key;
+mod ssh;
 mod sys;
 mod trace_config;
 mod typed_time;

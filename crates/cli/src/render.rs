@@ -529,7 +529,6 @@ mod tests {
             system: false,
             conflicts_with: Vec::new(),
             origin: None,
-            pulled: None,
             alias: None,
         };
         Hit {

@@ -47,9 +47,13 @@ mod write;
 pub use error::{Error, Result};
 pub use exchange::audit::{Anchor, CommitFault, Fault, SignatureReport};
 pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
+pub use exchange::parcel::{Chunk, Offer, Parcel, Point};
+pub use exchange::peer::{LocalPeer, Peer};
+pub use exchange::pipe::{PipePeer, serve};
+pub use exchange::remote::Remote;
 pub use exchange::salvage::salvage;
-pub use exchange::sync::{Pulled, Relation, clone};
-pub use exchange::{audit, check, export, sync, transfer};
+pub use exchange::sync::{Fetched, Pulled, Pushed, Relation, clone};
+pub use exchange::{audit, check, export, remote, sync, transfer};
 pub use job::Job;
 pub use kapsa_capsule::{
     Error as CapsuleError, FileSystem, Holder, Lock, Storage, Volume, lock_path, random_bits,

@@ -48,7 +48,18 @@ const GROUPS: [VerbGroup; 8] = [
     },
     VerbGroup {
         heading: "Share",
-        verbs: &["clone", "pull", "push", "export", "import", "mounts", "clearance", "review"],
+        verbs: &[
+            "clone",
+            "remote",
+            "fetch",
+            "pull",
+            "push",
+            "export",
+            "import",
+            "mounts",
+            "clearance",
+            "review",
+        ],
     },
     VerbGroup {
         heading: "Agents",

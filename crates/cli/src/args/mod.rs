@@ -75,7 +75,8 @@ pub(crate) use transfer::{Export, Gc, Import, OnConflict};
 pub(crate) use values::tag;
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoint, Checkpoints, CherryPick, CloneArgs, Diff, Emit,
-    EventArgs, EventVerb, EventsArgs, Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
+    EventArgs, EventVerb, EventsArgs, Exchange, Log, Merge, MergeMode, RemoteArgs, RemoteVerb,
+    ResolveUri, Revert, ServeArgs, When,
 };
 
 /// How long to wait for another writer by default.
@@ -219,12 +220,21 @@ pub(crate) enum Verb {
     /// Copy the whole capsule, safely while others write to it
     #[command(after_help = examples::CLONE)]
     Clone(CloneArgs),
-    /// Pull missing records from another capsule
+    /// Add, list, rename and remove capsules to exchange records with
+    #[command(after_help = examples::REMOTE)]
+    Remote(RemoteArgs),
+    /// Fetch what is new in another capsule to NAME/main and so on
+    #[command(after_help = examples::FETCH)]
+    Fetch(Exchange),
+    /// Fetch what is new in another capsule, and merge it
     #[command(after_help = examples::PULL)]
     Pull(Exchange),
-    /// Push records to another capsule that lacks them
-    #[command(after_help = examples::PULL)]
+    /// Push to another capsule what it lacks
+    #[command(after_help = examples::PUSH)]
     Push(Exchange),
+    /// Answer another capsule through standard input and output
+    #[command(hide = true)]
+    ServeExchange(ServeArgs),
     /// Export everything, or one run, to a file or a folder
     #[command(after_help = examples::EXPORT)]
     Export(Box<Export>),

@@ -322,10 +322,55 @@ pub(crate) struct CloneArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Exchange {
-    /// Path of the other capsule
-    pub(crate) path: PathBuf,
-    /// If the histories diverge: prefix of the new branches [default: the source's folder or
-    /// file name]
+    /// Name of a remote, or the path of the other capsule
+    #[arg(value_name = "REMOTE")]
+    pub(crate) remote: String,
+    /// For a path that is no remote yet and has a history of its own: name to add it under
+    /// [default: its folder or file name]
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoteArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<RemoteVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RemoteVerb {
+    /// Add a capsule to exchange records with
+    #[command(after_help = examples::REMOTE)]
+    Add {
+        /// Name; its branches are called NAME/main and so on
+        name: String,
+        /// A capsule, a folder that has one, or ssh://host/path
+        location: String,
+    },
+    /// List remotes (the default)
+    #[command(after_help = examples::REMOTE)]
+    List,
+    /// Remove a remote; its branches stay, archived
+    #[command(after_help = examples::REMOTE)]
+    Remove {
+        /// Name
+        name: String,
+    },
+    /// Rename a remote
+    #[command(after_help = examples::REMOTE)]
+    Rename {
+        /// Name
+        name: String,
+        /// New name
+        to: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Path of the capsule
+    pub(crate) path: PathBuf,
+    /// Whether records may be given to it
+    #[arg(long)]
+    pub(crate) write: bool,
 }

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use kapsa_memory::branch::MAIN;
 use kapsa_memory::merge::{MergeItem, MergeOutcome};
 use kapsa_memory::{
     Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Record, Ruling, Selector, Uri,
@@ -70,7 +71,11 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
                     merged.plan.from,
                     merged.plan.to
                 );
-                return app.out.line(&format!("{what}, checkpoint {}", merged.checkpoint));
+                return match &merged.checkpoint {
+                    Some(checkpoint) => app.out.line(&format!("{what}, checkpoint {checkpoint}")),
+                    None if merged.written == 0 => app.out.line("up to date"),
+                    None => app.out.line(&what),
+                };
             }
             MergeResult::Conflicts(plan) => plan,
         };
@@ -113,7 +118,14 @@ fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
 }
 
 fn parent_of(app: &App, from: &str) -> Result<String> {
-    let branch = branch::named(&app.whole_reader()?, from)?;
+    let reader = app.whole_reader()?;
+    let branch = branch::named(&reader, from)?;
+    if let Some(remote) = &branch.remote {
+        // The branch of the same name, where there is one here.
+        let own = branch.name.strip_prefix(&format!("{remote}/")).unwrap_or_default();
+        let is_here = branch::named(&reader, own).is_ok_and(|own| own.remote.is_none());
+        return Ok(if is_here { own.to_string() } else { MAIN.to_string() });
+    }
     branch.parent.ok_or_else(|| {
         CliError::user("invalid_operation", "main has no parent to merge into")
             .hint("name the target with --to BRANCH")

@@ -182,9 +182,6 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Log(args) => versions::log(app, &args),
         Verb::Revert(args) => versions::revert(app, args),
         Verb::CherryPick(args) => versions::cherry_pick(app, args),
-        Verb::Clone(args) => sync::clone(app, &args),
-        Verb::Pull(args) => sync::pull(app, &args),
-        Verb::Push(args) => sync::push(app, &args),
         Verb::Export(args) => transfer::export(app, &args),
         Verb::Mounts => transfer::mounts(app),
         Verb::Gc(args) => transfer::gc(app, &args),
@@ -220,6 +217,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Svc(args) => svc::run(app, args.verb),
         Verb::Completions(args) => shell::completions(app, &args),
         Verb::Man(args) => shell::man(app, &args),
+        verb => sync::run(app, verb),
     }?;
     Ok(Status::Done)
 }

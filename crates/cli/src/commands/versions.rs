@@ -76,6 +76,10 @@ fn branch_line(app: &mut App, branch: &Branch, current: &str) -> Result<()> {
         )
     });
     let archived = if branch.archived { "  (archived)" } else { "" };
+    let from = match &branch.remote {
+        Some(remote) => Some(format!("  follows {}", escape::line(remote))),
+        None => from,
+    };
     app.out.line(&format!("{}{archived}", from.unwrap_or_default()))
 }
 

@@ -133,8 +133,8 @@ impl<'a> MergeOut<'a> {
         MergeOut {
             merged: true,
             uris_merged: merged.written,
-            checkpoint_id: Some(&merged.checkpoint),
-            event_uri: Some(merged.event.as_str()),
+            checkpoint_id: merged.checkpoint.as_deref(),
+            event_uri: merged.event.as_ref().map(|uri| uri.as_str()),
             ..MergeOut::planned(&merged.plan)
         }
     }

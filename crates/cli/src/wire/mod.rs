@@ -12,6 +12,7 @@ pub(crate) mod access;
 pub(crate) mod agent;
 pub(crate) mod care;
 pub(crate) mod error;
+pub(crate) mod exchange;
 pub(crate) mod fs;
 pub(crate) mod hook;
 pub(crate) mod key;

@@ -16,6 +16,7 @@ use super::agent::{
 };
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
+use super::exchange::{ExchangedOut, RemoteOut, RemotesOut};
 use super::fs::{FileOut, FilesFoundOut, FsOut, ListingOut, WrittenOut};
 use super::hook::{HookContextOut, NothingOut, PreToolUseOut};
 use super::key::KeyOut;
@@ -40,7 +41,7 @@ use super::tour::TourOut;
 use super::traces::{
     ConnectOut, ExtractedOut, KeptSessionOut, MaintainOut, SummarisedOut, SyncAnswer, SyncStatusOut,
 };
-use super::transfer::{CloneOut, ExportOut, GcOut, ImportAnswer, MountsOut, PulledOut};
+use super::transfer::{CloneOut, ExportOut, GcOut, ImportAnswer, MountsOut};
 use super::versions::{
     ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut,
     MadeBranch, MadeCheckpoint, Resolved, RevertOut, SwitchedBranch,
@@ -93,6 +94,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("fact query", of::<FactsOut<'_>>),
     ("fact resolve", of::<FactsOut<'_>>),
     ("fact supersede", of::<RememberedOut<'_>>),
+    ("fetch", of::<ExchangedOut>),
     ("find", of::<FoundOut<'_>>),
     ("forget", of::<PutOut<'_>>),
     ("fs cat", of::<FsOut<'_, FileOut<'_>>>),
@@ -141,12 +143,16 @@ const ANSWERS: &[(&str, Make)] = &[
     ("policy list", of::<PoliciesOut<'_>>),
     ("policy show", of::<PolicyOut<'_>>),
     ("policy validate", of::<ValidOut<'_>>),
-    ("pull", of::<PulledOut<'_>>),
+    ("pull", of::<ExchangedOut>),
     ("purge", of::<PurgeOut<'_>>),
-    ("push", of::<PulledOut<'_>>),
+    ("push", of::<ExchangedOut>),
     ("put", of::<PutAnswer<'_>>),
     ("redact", of::<RedactOut<'_>>),
     ("reembed", of::<EmbeddedOut<'_>>),
+    ("remote add", of::<RemoteOut<'_>>),
+    ("remote list", of::<RemotesOut<'_>>),
+    ("remote remove", of::<RemoteOut<'_>>),
+    ("remote rename", of::<RemoteOut<'_>>),
     ("replay run", of::<ReplayOut<'_>>),
     ("replay verify", of::<ReplayVerifyOut<'_>>),
     ("resolve-uri", of::<Resolved<'_>>),

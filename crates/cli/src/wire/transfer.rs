@@ -1,11 +1,10 @@
-//! The JSON of `export`, `import`, `mounts`, `gc`, `clone`, `pull` and `push`.
+//! The JSON of `export`, `import`, `mounts`, `gc` and `clone`.
 
 use std::path::Path;
 
 use kapsa_importers::Skipped;
 use kapsa_memory::request::Stats;
 use kapsa_memory::transfer::{GcReport, Mount, Mounted};
-use kapsa_memory::{Pulled, Relation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -261,34 +260,4 @@ pub(crate) struct CloneOut {
     pub(crate) capsule_path: String,
     /// The copy.
     pub(crate) clone_path: String,
-}
-
-/// What one capsule got from another.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct PulledOut<'a> {
-    /// How the two relate: nothing was missing, one continues the other, or they diverged.
-    #[schemars(extend("enum" = ["up_to_date", "fast_forward", "forked"]))]
-    relation: &'static str,
-    /// Number of records copied.
-    record_count: u64,
-    /// Number of commits that both had before.
-    common_commit_count: u64,
-    /// Branches that the records went to, if the histories diverged.
-    branches: &'a [String],
-}
-
-impl<'a> From<&'a Pulled> for PulledOut<'a> {
-    fn from(pulled: &'a Pulled) -> PulledOut<'a> {
-        let relation = match pulled.relation {
-            Relation::UpToDate => "up_to_date",
-            Relation::FastForward => "fast_forward",
-            Relation::Forked => "forked",
-        };
-        PulledOut {
-            relation,
-            record_count: pulled.records,
-            common_commit_count: pulled.common,
-            branches: &pulled.branches,
-        }
-    }
 }

@@ -39,6 +39,9 @@ struct BranchOut<'a> {
     created_at: Option<Time>,
     /// Whether it was archived: it can be read and not written.
     archived: bool,
+    /// The remote of which it follows a branch, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remote: Option<&'a str>,
     /// Whether it is the current branch.
     current: bool,
 }
@@ -52,6 +55,7 @@ impl<'a> BranchOut<'a> {
             fork: made.then_some(branch.fork),
             created_at: made.then_some(Time(branch.created_at)),
             archived: branch.archived,
+            remote: branch.remote.as_deref(),
             current,
         }
     }

@@ -643,7 +643,17 @@ fn care(to: &Checked) {
     to.ok(&["push", "clone.kapsa"]);
     to.ok(&["put", "--uri", "note/z", "--text", "there", "--capsule", "clone.kapsa"]);
     to.ok(&["put", "--uri", "note/z", "--text", "here"]);
-    to.ok(&["pull", "clone.kapsa"]);
+    to.fails("merge_conflicts", &["pull", "clone.kapsa"], b"");
+    to.ok(&["merge", "clone/main", "--contested"]);
+    to.ok(&["push", "clone"]);
+    to.ok(&["fetch", "clone"]);
+    to.ok(&["pull", "clone"]);
+    to.ok(&["create", "far.kapsa"]);
+    to.ok(&["remote", "add", "far", "far.kapsa"]);
+    to.ok(&["remote", "rename", "far", "near"]);
+    to.ok(&["remote"]);
+    to.ok(&["remote", "list"]);
+    to.ok(&["remote", "remove", "near"]);
     to.ok(&["export", "--format", "jsonl", "--out", "all.jsonl"]);
     to.ok(&["export"]);
     to.fails("exists", &["export", "--out", "all.jsonl"], b"");

@@ -285,18 +285,64 @@ fn clones_pull_and_push_what_is_missing() {
     assert_eq!(sandbox.json(&["pull", "copy.kapsa"])["relation"], "up_to_date");
     sandbox.ok(&["put", "--uri", "a", "--text", "here"]);
     sandbox.ok(&["put", "--uri", "a", "--text", "there", "--capsule", "copy.kapsa"]);
-    let pulled = sandbox.json(&["pull", "copy.kapsa"]);
-    assert_eq!(
-        (&pulled["relation"], &pulled["branches"][0]),
-        (&"forked".into(), &"copy/main".into())
-    );
+    sandbox.fails(&["pull", "copy.kapsa"], 1, "merge_conflicts");
     assert_eq!(sandbox.ok(&["get", "a", "--raw", "--branch", "copy/main"]), "there");
+    sandbox.fails(&["put", "--text", "x", "--branch", "copy/main"], 1, "invalid_operation");
+    sandbox.fails(&["push", "copy"], 1, "invalid_operation");
     assert_eq!(sandbox.run(&["merge", "--from", "copy/main"]).code, Some(1));
     sandbox.ok(&["merge", "--from", "copy/main", "--theirs"]);
     assert_eq!(sandbox.ok(&["get", "a", "--raw"]), "there");
+    assert_eq!(sandbox.ok(&["merge", "copy/main"]), "up to date");
+    assert_eq!(sandbox.json(&["push", "copy"])["relation"], "pushed");
+    for verb in ["fetch", "pull", "push"] {
+        let again = sandbox.json(&[verb, "copy"]);
+        let moved = (&again["relation"], &again["record_count"], &again["byte_count"]);
+        assert_eq!(moved, (&"up_to_date".into(), &0.into(), &0.into()), "{verb}");
+    }
+    assert_eq!(sandbox.ok(&["remote"]).split_whitespace().next(), Some("copy"));
+    let branches = sandbox.json(&["branch", "list"]);
+    assert_eq!(branches["branches"][1]["remote"], "copy");
     sandbox.ok(&["create", "stranger.kapsa"]);
     sandbox.ok(&["put", "--text", "x", "--capsule", "stranger.kapsa"]);
     sandbox.fails(&["pull", "stranger.kapsa"], 1, "invalid_operation");
     sandbox.fails(&["pull", "missing.kapsa"], 1, "capsule_not_found");
     sandbox.ok(&["verify"]);
+}
+
+/// A shell that plays ssh: it runs what the other side is told to run, here.
+#[test]
+fn capsules_exchange_through_a_program_like_ssh() {
+    let sandbox = Sandbox::new();
+    let kapsa = env!("CARGO_BIN_EXE_kapsa");
+    sandbox.write(
+        "ssh",
+        format!(
+            "#!/bin/sh\nfor last; do :; done\nPATH=$(dirname {kapsa}):$PATH exec sh -c \"$last\"\n"
+        )
+        .as_bytes(),
+    );
+    let script = sandbox.path("ssh");
+    let mut mode = std::fs::metadata(&script).expect("there").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o700);
+    std::fs::set_permissions(&script, mode).expect("made a program");
+    sandbox.ok(&["put", "--uri", "a", "--text", "the first"]);
+    sandbox.ok(&["create", "it's far.kapsa"]);
+    sandbox.ok(&["put", "--uri", "b", "--text", "far away", "--capsule", "it's far.kapsa"]);
+    let location = format!("ssh://ana@example.org{}", sandbox.path("it's far.kapsa").display());
+    sandbox.ok(&["remote", "add", "far", &location]);
+    let through = |args: &[&str]| {
+        let mut command = sandbox.command();
+        command.args(args).env("KAPSA_SSH", &script);
+        let told = command.output().expect("it runs");
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+        String::from_utf8(told.stdout).expect("UTF-8")
+    };
+    assert!(through(&["pull", "far"]).contains("fetched 1 record"));
+    assert_eq!(sandbox.ok(&["get", "b", "--raw"]), "far away");
+    assert!(through(&["push", "far"]).contains("pushed 1 record"));
+    assert_eq!(sandbox.ok(&["get", "a", "--raw", "--capsule", "it's far.kapsa"]), "the first");
+    for verb in ["fetch", "pull", "push"] {
+        assert_eq!(through(&[verb, "far"]).trim(), "up to date");
+    }
+    sandbox.fails(&["remote", "add", "odd", "ssh://-oProxyCommand=id/p"], 1, "invalid_argument");
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::Result;
+use crate::records::kinds;
 use crate::records::record::{NewRecord, Record};
 use crate::records::uri::{self, Uri};
 
@@ -231,7 +232,12 @@ pub(crate) fn terms_for(profile: &ClearanceProfile) -> Vec<Term> {
 /// What the URIs of profiles begin with.
 const PROFILES: &str = "clearance";
 /// Kind of the records that profiles are.
-const PROFILE_KIND: &str = "clearance";
+const PROFILE_KIND: &str = kinds::CLEARANCE;
+
+/// Whether a URI is one under which profiles are kept.
+pub(crate) fn is_of_profile(uri: &Uri) -> bool {
+    uri.short().strip_prefix(PROFILES).is_some_and(|rest| rest.starts_with('/'))
+}
 
 impl ClearanceProfile {
     /// URI of the profile of a principal.

@@ -14,6 +14,9 @@ pub const BRANCH_NAME_BYTES_MAX: usize = 200;
 /// What the names of branches of runs begin with.
 pub const RUN_PREFIX: &str = "run/";
 
+/// What the record of a branch that follows one of another capsule names: the remote.
+pub(crate) const TRACKS: &str = "remote";
+
 /// How a branch was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Made {
@@ -22,6 +25,8 @@ pub(crate) struct Made {
     /// First sequence of the parent that it does not see.
     pub(crate) fork: u64,
     pub(crate) archived: bool,
+    /// Whether it follows a branch of another capsule.
+    pub(crate) tracks: bool,
 }
 
 impl Made {
@@ -37,7 +42,20 @@ impl Made {
         // branches always end.
         let sound = parent < id && fork <= id && id <= record.sequence;
         let archived = record.metadata.get("archived").and_then(Value::as_bool).unwrap_or(false);
-        sound.then_some(Made { id: BranchId(id), parent: BranchId(parent), fork, archived })
+        let tracks = record.metadata.contains_key(TRACKS);
+        sound.then_some(Made { id: BranchId(id), parent: BranchId(parent), fork, archived, tracks })
+    }
+
+    /// Refuses a branch that nobody writes to.
+    pub(crate) fn expect_writable(&self, name: &str) -> Result<()> {
+        let reason = if self.archived {
+            format!("branch {name} is archived: it can be read and not written")
+        } else if self.tracks {
+            format!("branch {name} follows another capsule: it is written by fetch")
+        } else {
+            return Ok(());
+        };
+        Err(Error::InvalidOperation { reason })
     }
 
     /// The record that makes the branch `name`, or with `id` one that changes it.

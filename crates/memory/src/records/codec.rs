@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::{Access, Classification};
+use crate::records::identity::{IDENTITY_BYTES, Identity};
 use crate::records::kinds;
 use crate::records::provenance::{Provenance, Review, Trust};
 use crate::records::record::{
@@ -31,13 +32,16 @@ const SOURCE: u8 = 31;
 const BRANCH: u8 = 32;
 const ORIGIN: u8 = 33;
 const SYSTEM: u8 = 34;
-const PULLED: u8 = 35;
 const CONFLICTS_WITH: u8 = 36;
 /// Even: a program that does not know it must not show what it protects.
 const ACCESS: u8 = 38;
 const PROVENANCE: u8 = 39;
 /// Odd: a program that does not know it shows a record of the capsule about itself, and no memory.
 const SIGNATURE: u8 = 41;
+/// Odd, as the next one: a program that does not know them shows the record all the same.
+const IDENTITY: u8 = 43;
+const REPLACES: u8 = 45;
+const ERASED: u8 = 47;
 
 /// What a revision does to its URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +61,13 @@ pub(crate) struct Envelope {
     pub(crate) system: bool,
     pub(crate) conflicts_with: Vec<u64>,
     pub(crate) origin: Option<Origin>,
-    /// Its sequence in the capsule that it was pulled from.
-    pub(crate) pulled: Option<u64>,
     pub(crate) provenance: Provenance,
+    /// The identity that it has elsewhere; none for what is written here.
+    pub(crate) identity: Option<Identity>,
+    /// The revisions that it replaces by their identities, where the log does not tell.
+    pub(crate) replaces: Vec<Identity>,
+    /// Of a purge: the revisions that it erases, which are never brought again.
+    pub(crate) erased: Vec<Identity>,
 }
 
 /// A decoded body.
@@ -68,6 +76,12 @@ pub(crate) struct Body {
     pub(crate) operation: Operation,
     /// Whether the URI was made for this record, so that no earlier revision can exist.
     pub(crate) fresh: bool,
+    /// The identity that it has elsewhere; none for what was written here.
+    pub(crate) identity: Option<Identity>,
+    /// The revisions that it replaces, where the log does not tell.
+    pub(crate) replaces: Vec<Identity>,
+    /// Of a purge: the revisions that it erases.
+    pub(crate) erased: Vec<Identity>,
     pub(crate) record: Record,
 }
 
@@ -103,11 +117,20 @@ impl Encoder {
         if envelope.system {
             self.field(SYSTEM, &[]);
         }
-        if let Some(sequence) = envelope.pulled {
-            self.field(PULLED, &leb128([sequence]));
-        }
         if !envelope.conflicts_with.is_empty() {
             self.field(CONFLICTS_WITH, &leb128(envelope.conflicts_with.iter().copied()));
+        }
+    }
+
+    /// What is of a revision's life in other capsules, or of what was erased here.
+    fn identities(&mut self, envelope: &Envelope) {
+        if let Some(identity) = &envelope.identity {
+            self.field(IDENTITY, &identity.0);
+        }
+        for (tag, all) in [(REPLACES, &envelope.replaces), (ERASED, &envelope.erased)] {
+            if !all.is_empty() {
+                self.field(tag, &all.iter().flat_map(|one| one.0).collect::<Vec<u8>>());
+            }
         }
     }
 
@@ -157,6 +180,7 @@ pub(crate) fn encode(
         out.field(ACCESS, &encode_access(access));
     }
     out.provenance(&envelope.provenance);
+    out.identities(envelope);
     out.0
 }
 
@@ -173,6 +197,7 @@ pub(crate) fn encode_tombstone(
     out.text(AGENT, agent);
     out.envelope(envelope);
     out.provenance(&envelope.provenance);
+    out.identities(envelope);
     out.0
 }
 
@@ -183,6 +208,7 @@ pub(crate) fn encode_alias(uri: &Uri, target: &Uri, now: Micros, envelope: &Enve
     out.text(TEXT, target.as_str());
     out.envelope(envelope);
     out.provenance(&envelope.provenance);
+    out.identities(envelope);
     out.0
 }
 
@@ -207,6 +233,21 @@ pub(crate) fn signature_in(mut body: &[u8]) -> Option<&[u8]> {
         }
     }
     None
+}
+
+/// The identity of the record with this body, found without decoding the rest.
+pub(crate) fn identity_of_stored(sequence: u64, bytes: &[u8]) -> Identity {
+    let mut body = bytes;
+    while let Some((&tag, after)) = body.split_first() {
+        body = after;
+        let Some(value) = take_bytes(&mut body) else { break };
+        if tag == IDENTITY
+            && let Ok(identity) = identity_of(value)
+        {
+            return identity;
+        }
+    }
+    Identity::of(blake3::hash(bytes).as_bytes(), sequence)
 }
 
 fn head(
@@ -370,10 +411,12 @@ impl Decoder {
             BRANCH => record.branch = branch_of(value)?,
             ORIGIN => record.origin = Some(origin_of(value)?),
             SYSTEM => record.system = true,
-            PULLED => record.pulled = numbers_of(value)?.first().copied(),
             CONFLICTS_WITH => record.conflicts_with = numbers_of(value)?,
             ACCESS => record.access = Some(access_of(value)?),
             PROVENANCE => record.provenance = provenance_of(value)?,
+            IDENTITY => self.body.identity = Some(identity_of(value)?),
+            REPLACES => self.body.replaces = identities_of(value)?,
+            ERASED => self.body.erased = identities_of(value)?,
             _ if tag.is_multiple_of(2) => {
                 return Err("it holds a field that a newer Kapsa must explain");
             }
@@ -394,7 +437,14 @@ impl Decoder {
 }
 
 fn empty_body(sequence: u64) -> Body {
-    Body { operation: Operation::Put, fresh: false, record: blank(sequence) }
+    Body {
+        operation: Operation::Put,
+        fresh: false,
+        identity: None,
+        replaces: Vec::new(),
+        erased: Vec::new(),
+        record: blank(sequence),
+    }
 }
 
 /// A record without content, as erasure leaves it.
@@ -424,7 +474,6 @@ pub(crate) fn blank(sequence: u64) -> Record {
         system: false,
         conflicts_with: Vec::new(),
         origin: None,
-        pulled: None,
         alias: None,
     }
 }
@@ -489,6 +538,14 @@ fn provenance_of(value: &[u8]) -> Result<Provenance, &'static str> {
         review = Some(Review { by: text(rest)?, item });
     }
     Ok(Provenance { trust, principal, review })
+}
+
+fn identity_of(value: &[u8]) -> Result<Identity, &'static str> {
+    value.try_into().map(Identity).map_err(|_| "its identity has not sixteen bytes")
+}
+
+fn identities_of(value: &[u8]) -> Result<Vec<Identity>, &'static str> {
+    value.chunks(IDENTITY_BYTES).map(identity_of).collect()
 }
 
 fn branch_of(mut value: &[u8]) -> Result<BranchId, &'static str> {
@@ -590,12 +647,14 @@ mod tests {
             system: true,
             conflicts_with: vec![2, 500],
             origin: Some(origin),
-            pulled: Some(70),
             provenance: Provenance {
                 trust: Trust::Model,
                 principal: "cro é".to_string(),
                 review: Some(Review { by: "ana".to_string(), item: 300 }),
             },
+            identity: Some(Identity([7; IDENTITY_BYTES])),
+            replaces: vec![Identity([1; IDENTITY_BYTES]), Identity([9; IDENTITY_BYTES])],
+            erased: vec![Identity([3; IDENTITY_BYTES])],
         }
     }
 
@@ -603,14 +662,17 @@ mod tests {
     fn an_envelope_comes_back_and_is_known_in_brief() {
         let uri = Uri::parse("note/x").expect("valid");
         let bytes = encode(&full(), &uri, false, 1, &enveloped());
-        let r = decode(600, &bytes).expect("decodes").record;
+        let body = decode(600, &bytes).expect("decodes");
+        let r = body.record;
         let back = Envelope {
             branch: r.branch,
             system: r.system,
             conflicts_with: r.conflicts_with,
             origin: r.origin,
-            pulled: r.pulled,
             provenance: r.provenance,
+            identity: body.identity,
+            replaces: body.replaces,
+            erased: body.erased,
         };
         assert_eq!(back, enveloped());
         let brief = brief(&bytes).expect("whole");

@@ -10,6 +10,10 @@ pub(crate) const CHECKPOINT: &str = "checkpoint";
 pub(crate) const EVENT: &str = "event";
 /// Signs the commit that it ends. No list shows it.
 pub(crate) const SIGNATURE: &str = "signature";
+/// Another capsule that this one exchanges records with, and how far. No list shows it.
+pub(crate) const REMOTE: &str = "remote";
+/// Who may know what, as the owner of a capsule says: it stays there.
+pub(crate) const CLEARANCE: &str = "clearance";
 /// Something that waits for review.
 pub const PENDING: &str = "pending";
 /// Kinds of what the capsule writes about itself: shown when asked for by name.

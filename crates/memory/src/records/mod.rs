@@ -8,6 +8,7 @@ pub(crate) mod codec;
 pub mod document;
 pub mod escape;
 pub(crate) mod held;
+pub(crate) mod identity;
 pub(crate) mod ids;
 pub(crate) mod integers;
 pub mod kinds;

@@ -261,8 +261,6 @@ pub struct Record {
     pub conflicts_with: Vec<u64>,
     /// Where it came from, unless it was simply put.
     pub origin: Option<Origin>,
-    /// Its sequence in the capsule that it was pulled from, if it was.
-    pub pulled: Option<u64>,
     /// The URI that this one stands for, if it is an alias.
     pub alias: Option<Uri>,
 }

@@ -24,6 +24,11 @@ const CHECKPOINT: &str = "checkpoint";
 const SIGNATURE: &str = "signature";
 /// What the names of what waits for review begin with.
 const PENDING_PREFIX: &str = "kapsa/pending/";
+/// What the names of remotes begin with.
+const REMOTE_PREFIX: &str = "kapsa/remote/";
+/// Hexadecimal digits behind the number of an event that came from another capsule and found its
+/// number taken.
+pub(crate) const OWN_MARK_CHARS: usize = 8;
 
 /// What a URI that belongs to a run names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,8 +203,18 @@ impl Uri {
         Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{PENDING_PREFIX}{sequence}"))
     }
 
-    /// Whether only the capsule itself writes under this URI: its branches, checkpoints, events and
-    /// signatures, and what waits for review.
+    /// What is known of the remote `name`.
+    pub(crate) fn remote(name: &str) -> Uri {
+        Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{REMOTE_PREFIX}{name}"))
+    }
+
+    /// Name of the remote that this URI is about.
+    pub(crate) fn remote_name(&self) -> Option<&str> {
+        self.short().strip_prefix(REMOTE_PREFIX).filter(|name| !name.is_empty())
+    }
+
+    /// Whether only the capsule itself writes under this URI: its branches, checkpoints, events,
+    /// remotes and signatures, and what waits for review.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         let numbered = |path: &str| path.bytes().all(|b| b.is_ascii_digit());
@@ -208,7 +223,8 @@ impl Uri {
             || self.checkpoint_id().is_some()
             || signature.is_some_and(numbered)
             || self.is_pending()
-            || self.in_run().is_some_and(|at| at.kind == UriType::Event && numbered(at.path))
+            || self.remote_name().is_some()
+            || self.in_run().is_some_and(|at| at.kind == UriType::Event && is_event(at.path))
     }
 
     /// What comes after the workspace.
@@ -316,6 +332,17 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// The number of an event, with a mark behind it where it came from another capsule.
+fn is_event(path: &str) -> bool {
+    let numbered = |path: &str| path.bytes().all(|b| b.is_ascii_digit());
+    let is_mark =
+        |mark: &str| mark.len() == OWN_MARK_CHARS && mark.bytes().all(|b| b.is_ascii_hexdigit());
+    match path.split_once('-') {
+        Some((number, mark)) => numbered(number) && is_mark(mark),
+        None => numbered(path),
+    }
+}
+
 /// Refuses a name that only the capsule itself gives.
 ///
 /// # Errors
@@ -326,7 +353,7 @@ pub(crate) fn refuse_reserved(uri: &Uri) -> Result<()> {
     }
     let reason = format!(
         "{uri} is a name that the capsule gives to its own branches, checkpoints, events, \
-         signatures and pending records"
+         remotes, signatures and pending records"
     );
     Err(Error::InvalidOperation { reason })
 }

@@ -1,12 +1,14 @@
 //! The branches of a capsule. Each is a record that says where it left its parent; everything else
 //! follows from it.
 
+use serde_json::Value;
+
 use crate::error::{Error, Result, misuse};
-use crate::records::branch::Made;
+use crate::records::branch::{Made, TRACKS};
 use crate::records::codec::Envelope;
 use crate::records::kinds::BRANCH;
 use crate::records::provenance::Trust;
-use crate::records::record::{BranchId, Micros, NewRecord};
+use crate::records::record::{BranchId, Micros, NewRecord, Record};
 use crate::records::request::LIMIT_NONE;
 use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
@@ -37,6 +39,8 @@ pub struct Branch {
     pub created_at: Micros,
     /// Whether it was archived: it can be read and not written.
     pub archived: bool,
+    /// The remote of which it follows a branch, if it does: fetch writes it, and nobody else.
+    pub remote: Option<String>,
 }
 
 /// Every branch in the order in which they were made, `main` first, archived ones included.
@@ -56,6 +60,7 @@ pub(crate) fn in_view(view: &View) -> Result<Vec<Branch>> {
         fork: 0,
         created_at: 0,
         archived: false,
+        remote: None,
     };
     let mut branches = vec![main];
     let filter = kapsa_index::Filter {
@@ -72,9 +77,13 @@ pub(crate) fn in_view(view: &View) -> Result<Vec<Branch>> {
             }
             continue;
         }
+        let name = record.uri.branch_name().unwrap_or_default().to_string();
+        // One that follows another leaves its parent anew whenever the two agree.
+        branches.retain(|earlier| earlier.name != name);
         branches.push(Branch {
             id: made.id,
-            name: record.uri.branch_name().unwrap_or_default().to_string(),
+            remote: remote_of(&record),
+            name,
             parent: Some(branches::name_of(view.store(), made.parent)?),
             fork: made.fork.saturating_sub(1),
             created_at: record.committed_at,
@@ -99,6 +108,7 @@ pub fn named(reader: &Reader, name: &str) -> Result<Branch> {
         fork: made.fork.saturating_sub(1),
         created_at: if main { 0 } else { view.store().record(made.id.0)?.committed_at },
         archived: made.archived,
+        remote: if main { None } else { remote_of(&view.store().record(made.id.0)?) },
     })
 }
 
@@ -153,6 +163,7 @@ pub fn create_with(
         fork: fork.saturating_sub(1),
         created_at: records[0].committed_at,
         archived: false,
+        remote: None,
     })
 }
 
@@ -179,9 +190,31 @@ pub fn archive(writer: &mut Writer, name: &str) -> Result<()> {
         let reason = if made.archived { "it is already" } else { "main is always open" };
         return Err(misuse(&format!("branch {name} cannot be archived: {reason}")));
     }
-    let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
-    writer.write(vec![branch_record(record, made.parent, made.fork, Some(made.id))])?;
+    writer.write(vec![archiving(&name, &made)?])?;
     Ok(())
+}
+
+/// The record that archives a branch.
+pub(crate) fn archiving(name: &str, made: &Made) -> Result<Pending> {
+    let record = Made::record(name, made.parent, made.fork, Some(made.id), true)?;
+    Ok(branch_record(record, made.parent, made.fork, Some(made.id)))
+}
+
+/// The record that makes a branch which follows one of a remote.
+pub(crate) fn tracking_record(
+    name: &str,
+    remote: &str,
+    parent: BranchId,
+    fork: u64,
+) -> Result<Pending> {
+    let mut record = Made::record(name, parent, fork, None, false)?;
+    record.metadata.insert(TRACKS.to_string(), remote.into());
+    Ok(branch_record(record, parent, fork, None))
+}
+
+/// The remote of which a branch follows another.
+fn remote_of(record: &Record) -> Option<String> {
+    record.metadata.get(TRACKS).and_then(Value::as_str).map(str::to_string)
 }
 
 /// Archives the branches among these that are open, and puts a record on the current one first, in
@@ -194,14 +227,13 @@ pub fn archive_all(writer: &mut Writer, names: Vec<String>, record: NewRecord) -
     for name in names {
         let open = branches::find(writer.view()?.store(), &name)?.filter(|made| !made.archived);
         let Some(made) = open else { continue };
-        let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
-        all.push(branch_record(record, made.parent, made.fork, Some(made.id)));
+        all.push(archiving(&name, &made)?);
     }
     writer.write(all).map(drop)
 }
 
 /// The record that makes a branch, or archives one.
-fn branch_record(
+pub(crate) fn branch_record(
     mut record: NewRecord,
     parent: BranchId,
     fork: u64,

@@ -466,7 +466,13 @@ fn merges(view: &View, seqs: Sequences) -> Result<Vec<PastMerge>> {
     let filter = kapsa_index::Filter { all, seqs: Some(seqs), ..kapsa_index::Filter::default() };
     let mut merges = Vec::new();
     for sequence in view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)? {
-        let payload = view.store().record(sequence)?.metadata;
+        let body = view.store().body(sequence)?;
+        // Of a merge in another capsule the events came with it, and a branch that is called so
+        // here is another.
+        if body.identity.is_some() {
+            continue;
+        }
+        let payload = body.record.metadata;
         let from = payload.get("from_branch").and_then(Value::as_str).unwrap_or_default();
         let Some(from) = branches::find(view.store(), from)? else { continue };
         let below =

@@ -125,8 +125,13 @@ pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Reco
         Ok(Record { text, ..record })
     };
     let is_shown =
-        |record: &Result<Record>| record.as_ref().map_or(true, |record| !record.is_signature());
+        |record: &Result<Record>| record.as_ref().map_or(true, |record| !is_bookkeeping(record));
     records.filter(is_shown).take(limit).map(logged).collect()
+}
+
+/// Whether a record is nothing that anybody did: a signature, or how far a remote was read.
+fn is_bookkeeping(record: &Record) -> bool {
+    record.is_signature() || record.uri.remote_name().is_some()
 }
 
 /// The life of a URI, oldest first: who wrote each revision, where it came from, and how it was

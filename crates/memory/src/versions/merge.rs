@@ -23,6 +23,7 @@ use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::checkpoint::{MERGE_LABEL_PREFIX, NewCheckpoint};
 use crate::versions::event::{self, EventRequest, EventType, NewEvent};
+use crate::versions::follow;
 use crate::view::{View, branches};
 use crate::write::pending::{Name, Pending, What};
 use crate::write::writer::{Writer, fresh_id};
@@ -177,6 +178,20 @@ pub struct MergeItem {
     ours_heads: Vec<u64>,
 }
 
+impl MergeItem {
+    /// One of a branch that follows another: what both once had in common, nobody asks.
+    pub(crate) fn followed(
+        uri: Uri,
+        outcome: MergeOutcome,
+        theirs: Record,
+        ours: Option<Record>,
+    ) -> MergeItem {
+        let (note, conflicts_with, ours_heads) = (String::new(), Vec::new(), Vec::new());
+        let (base, choice) = (None, None);
+        MergeItem { uri, outcome, theirs, ours, base, choice, note, conflicts_with, ours_heads }
+    }
+}
+
 /// What a merge would do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergePlan {
@@ -212,11 +227,12 @@ impl MergePlan {
 pub struct Merged {
     /// What it did.
     pub plan: MergePlan,
-    /// The checkpoint that it left.
-    pub checkpoint: String,
-    /// The event that records it.
-    pub event: Uri,
-    /// Sequence of that event: the newest of what was written.
+    /// The checkpoint that it left; none where the branch follows another capsule.
+    pub checkpoint: Option<String>,
+    /// The event that records it; none where the branch follows another capsule, or two capsules
+    /// that merge each other would never be done.
+    pub event: Option<Uri>,
+    /// Sequence of the newest of what was written.
     pub sequence: u64,
     /// Revisions written.
     pub written: u64,
@@ -379,7 +395,7 @@ pub(crate) fn same(a: &[Body], b: &[Body]) -> bool {
 }
 
 /// Whether two revisions say the same, whoever wrote them.
-fn says_the_same(a: &Body, b: &Body) -> bool {
+pub(crate) fn says_the_same(a: &Body, b: &Body) -> bool {
     let (x, y) = (&a.record, &b.record);
     a.operation == b.operation
         && (&x.title, &x.text, &x.kind, &x.label, &x.tags)
@@ -399,6 +415,9 @@ pub fn plan(reader: &Reader, request: &MergeRequest) -> Result<MergePlan> {
 
 /// As [`plan`], in a view.
 pub(crate) fn plan_in(view: &View, request: &MergeRequest) -> Result<MergePlan> {
+    if follows(view, request)? {
+        return Ok(follow::plan(view, request)?.plan);
+    }
     let sides = Sides::new(view, request)?;
     let mut plan = MergePlan {
         from: branches::name_of(view.store(), sides.from_id)?,
@@ -424,7 +443,7 @@ pub(crate) fn plan_in(view: &View, request: &MergeRequest) -> Result<MergePlan> 
     Ok(plan)
 }
 
-fn wanted(request: &MergeRequest, theirs: &Record) -> bool {
+pub(crate) fn wanted(request: &MergeRequest, theirs: &Record) -> bool {
     let matched =
         |selectors: &[Selector]| selectors.iter().any(|selector| selector.matches(theirs));
     let kept = request.mode == Mode::Full || !UNCURATED_KINDS.contains(&theirs.kind.as_str());
@@ -438,7 +457,7 @@ fn is_unlisted(request: &MergeRequest, item: &MergeItem) -> bool {
         && !request.rulings.contains_key(&item.uri)
 }
 
-fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
+pub(crate) fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
     let ruling = request.rulings.get(&item.uri);
     if let Some(Ruling { seen: Some((ours, theirs)), .. }) = ruling
         && (*ours, *theirs) != (item.ours.as_ref().map(|ours| ours.sequence), item.theirs.sequence)
@@ -465,6 +484,9 @@ fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
 /// `BranchNotFound`; `InvalidOperation` for a wrong direction, an archived target, or a ruling for
 /// what has changed meanwhile.
 pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult> {
+    if follows(writer.view()?, request)? {
+        return merge_following(writer, request);
+    }
     let plan = plan_in(writer.view()?, request)?;
     if plan.conflicts().next().is_some() {
         return Ok(MergeResult::Conflicts(plan));
@@ -487,7 +509,32 @@ pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult>
     let puts = writer.write(all)?;
     let Put { uri: event, sequence, .. } =
         puts.into_iter().next_back().expect("the event is written");
-    Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint: id, event, sequence, written })))
+    let (checkpoint, event) = (Some(id), Some(event));
+    Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint, event, sequence, written })))
+}
+
+/// As [`merge`], of a branch that follows one of another capsule.
+fn merge_following(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult> {
+    let following = follow::plan(writer.view()?, request)?;
+    if following.plan.conflicts().next().is_some() {
+        return Ok(MergeResult::Conflicts(following.plan));
+    }
+    let (plan, written, sequence) = follow::write(writer, following, request)?;
+    let merged = Merged { plan, checkpoint: None, event: None, sequence, written };
+    Ok(MergeResult::Done(Box::new(merged)))
+}
+
+/// Whether a branch follows one of another capsule, and `to` can take it.
+fn follows(view: &View, request: &MergeRequest) -> Result<bool> {
+    let from = branches::named(view.store(), &request.from)?;
+    if !from.tracks {
+        return Ok(false);
+    }
+    let to = branches::named(view.store(), &request.to)?;
+    if to.archived || to.tracks {
+        return Err(misuse(&format!("nothing can be merged into branch {}", request.to)));
+    }
+    Ok(true)
 }
 
 /// Copies what another branch has under a URI to the current one, all of it when that is contested.

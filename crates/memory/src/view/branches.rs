@@ -14,7 +14,13 @@ use crate::tables::lineage::Lineage;
 pub(crate) fn named(store: &Store, name: &str) -> Result<Made> {
     let name = branch_name(name)?;
     if name == MAIN {
-        return Ok(Made { id: BranchId::MAIN, parent: BranchId::MAIN, fork: 0, archived: false });
+        return Ok(Made {
+            id: BranchId::MAIN,
+            parent: BranchId::MAIN,
+            fork: 0,
+            archived: false,
+            tracks: false,
+        });
     }
     find(store, &name)?.ok_or(Error::BranchNotFound { name })
 }

@@ -14,6 +14,7 @@ use super::vectors::{self, Coverage, read_blocks};
 use crate::error::{Error, Result};
 use crate::records::branch::Made;
 use crate::records::codec::{self, Body, Operation};
+use crate::records::identity::Identity;
 use crate::records::record::{BranchId, Record};
 use crate::records::uri::Uri;
 use crate::tables::branch_table::Class;
@@ -127,6 +128,15 @@ impl Store {
         match self.snapshot.record(sequence)?.stored() {
             Stored::Body(bytes) => Ok(codec::brief(bytes).is_some_and(|brief| brief.system)),
             Stored::Purged(_) => Ok(false),
+        }
+    }
+
+    /// What a revision is called in every capsule that has it.
+    pub(crate) fn identity(&self, sequence: u64) -> Result<Identity> {
+        let stored = self.snapshot.record(sequence)?;
+        match stored.stored() {
+            Stored::Body(bytes) => Ok(codec::identity_of_stored(sequence, bytes)),
+            Stored::Purged(hash) => Ok(Identity::of(hash, sequence)),
         }
     }
 
@@ -342,5 +352,12 @@ fn erased(sequence: u64) -> Body {
     let mut record = codec::blank(sequence);
     record.purged = true;
     record.tombstone = true;
-    Body { operation: Operation::Tombstone, fresh: false, record }
+    Body {
+        operation: Operation::Tombstone,
+        fresh: false,
+        identity: None,
+        replaces: Vec::new(),
+        erased: Vec::new(),
+        record,
+    }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod ahead;
 pub(crate) mod any;
 pub(crate) mod batch;
+pub(crate) mod carry;
 mod counting;
 pub(crate) mod embedding;
 mod gather;

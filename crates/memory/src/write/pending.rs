@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use crate::job::Job;
-use crate::records::branch::Made;
+use crate::records::branch::{Made, TRACKS};
 use crate::records::codec::{self, Envelope, Operation};
 use crate::records::held::{Reason, held};
 use crate::records::record::{BranchId, Micros, NewRecord};
@@ -128,7 +128,8 @@ impl Pending {
             What::Put(record) => put(sequence, *record, uri, fresh, now, envelope, None),
             What::Branch { record, parent, fork, archives } => {
                 let id = archives.unwrap_or(BranchId(sequence));
-                let made = Made { id, parent, fork, archived: archives.is_some() };
+                let tracks = record.metadata.contains_key(TRACKS);
+                let made = Made { id, parent, fork, archived: archives.is_some(), tracks };
                 put(sequence, *record, uri, false, now, envelope, Some(made))
             }
             What::Bury { operation, agent } => {

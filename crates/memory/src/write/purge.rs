@@ -17,8 +17,13 @@ pub fn purge(writer: &mut Writer, uri: &Uri) -> Result<u64> {
     refuse_reserved(uri)?;
     let mut branches = vec![writer.branch_id()];
     let mut erasable = 0;
+    // What is erased is never brought again: the marker goes on knowing it.
+    let mut erased = Vec::new();
     for sequence in writer.view()?.store().revisions_under(uri, &Lineage::all())? {
-        let body = writer.view()?.store().body(sequence)?;
+        let store = writer.view()?.store();
+        let body = store.body(sequence)?;
+        erased.push(store.identity(sequence)?);
+        erased.extend(body.erased);
         erasable += u64::from(body.operation == Operation::Put);
         branches.push(body.record.branch);
     }
@@ -27,8 +32,11 @@ pub fn purge(writer: &mut Writer, uri: &Uri) -> Result<u64> {
     }
     branches.sort_unstable();
     branches.dedup();
+    erased.sort_unstable();
+    erased.dedup();
     let marker = |branch| {
-        Pending::bury(Operation::Purge, uri.clone(), Envelope { branch, ..Envelope::default() })
+        let envelope = Envelope { branch, erased: erased.clone(), ..Envelope::default() };
+        Pending::bury(Operation::Purge, uri.clone(), envelope)
     };
     writer.write(branches.into_iter().map(marker).collect())?;
     Ok(erasable)

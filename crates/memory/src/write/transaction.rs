@@ -423,7 +423,9 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
             };
             // What is merged, picked or brought back goes where it came from: an alias there is
             // what it replaces.
-            if matches!(pending.what, What::Put(_)) && pending.envelope.origin.is_none() {
+            let is_from =
+                |envelope: &Envelope| envelope.origin.is_some() || envelope.identity.is_some();
+            if matches!(pending.what, What::Put(_)) && !is_from(&pending.envelope) {
                 *uri = found.0;
             }
             exists = found.1;
@@ -444,6 +446,6 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
 
 const NO_NOTE: &str = "only counts of reads, and what is kept of traces, are notes";
 
-pub(super) fn archived(branch: &str) -> Error {
+fn archived(branch: &str) -> Error {
     misuse(&format!("branch {branch} is archived: it can be read and not written"))
 }

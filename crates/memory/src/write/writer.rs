@@ -11,7 +11,7 @@ use super::later::Later;
 use super::options::{Progress, WriteOptions};
 use super::pending::Pending;
 use super::principal::PrincipalWriter;
-use super::transaction::{Transaction, archived};
+use super::transaction::Transaction;
 use crate::error::Result;
 use crate::records::access::ClearanceProfile;
 use crate::records::codec::Envelope;
@@ -110,9 +110,7 @@ impl Writer {
     pub fn switch(&mut self, name: &str) -> Result<()> {
         let view = self.view()?;
         let made = branches::named(view.store(), name)?;
-        if made.archived {
-            return Err(archived(name));
-        }
+        made.expect_writable(name)?;
         let view = view.with(view.store().lineage_of(made.id)?);
         (self.branch, self.is_archived, self.view) = (made.id, false, Some(view));
         Ok(())

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use kapsa_capsule::{NewCapsule, Snapshot, Stored};
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{
-    EventRequest, EventType, Fault, FindRequest, KeyError, KeySource, MergeRequest, MergeResult,
-    NewCheckpoint, NewEvent, NewRecord, PublicKey, Reader, Relation, SharedWriter, SignatureReport,
-    SigningKey, TimelineRequest, Undo, WriteOptions, Writer, audit, branch, check, checkpoint,
-    clone, event, history, merge, purge, salvage, stats, sync,
+    EventRequest, EventType, Fault, FindRequest, KeyError, KeySource, LocalPeer, MergeRequest,
+    MergeResult, NewCheckpoint, NewEvent, NewRecord, PublicKey, Reader, Relation, SharedWriter,
+    SignatureReport, SigningKey, TimelineRequest, Undo, WriteOptions, Writer, audit, branch, check,
+    checkpoint, clone, event, history, merge, purge, remote, salvage, stats, sync,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -267,7 +267,7 @@ fn signatures_outlive_all_that_keeps_the_history() {
     assert_eq!(checked(path), report);
     signer(path).put(named("later", "after the compaction")).expect("put");
     // A capsule without a key takes the commits as they are.
-    let pulled = sync::pull(&mut stranger(&old), path, "other", &mut |_, _| {}).expect("pulled");
+    let pulled = sync::catch_up(&mut stranger(&old), path, &mut |_, _| {}).expect("pulled");
     assert_eq!((pulled.relation, pulled.records), (Relation::FastForward, 2));
     assert_eq!((chain(&old), checked(&old).is_trusted()), (chain(path), true));
     let saved = path.with_file_name("saved.kapsa");
@@ -324,26 +324,21 @@ fn signatures_do_not_come_with_the_records_of_a_fork() {
     clone(&fixture.path, &there, &mut |_, _| {}).expect("cloned");
     signer(&fixture.path).put(named("a", "here")).expect("put");
     let mut writer = signer(&there);
-    let first = writer.put(named("a", "there")).expect("put").sequence;
+    writer.put(named("a", "there")).expect("put");
     writer.put(named("b", "after the fork")).expect("put");
-    let moment = kapsa_memory::AsOf::Sequence(first);
-    branch::create(&mut writer, "try", "main", Some(&moment)).expect("made");
     drop(writer);
-    let pulled =
-        sync::pull(&mut signer(&fixture.path), &there, "other", &mut |_, _| {}).expect("pulled");
-    assert_eq!((pulled.relation, pulled.records), (Relation::Forked, 3));
-    assert!(checked(&fixture.path).is_trusted());
-    let reader = Reader::open(&fixture.path).expect("opens");
-    let on = |branch: &str, name: &str| {
-        let reader = reader.on(branch, None).expect("a branch");
-        reader.get(&uri(name)).ok().map(|record| record.text)
+    let mut here = signer(&fixture.path);
+    remote::add(&mut here, "other", "there").expect("added");
+    let fetch = |here: &mut Writer| {
+        let mut peer = LocalPeer::open(&there).expect("opens");
+        sync::fetch(here, "other", &mut peer, &mut |_, _| {}).expect("fetched").records
     };
-    assert_eq!(on("other/main", "b").as_deref(), Some("after the fork"));
-    assert_eq!(on("other/try", "a").as_deref(), Some("there"));
-    assert_eq!(on("other/try", "b"), None, "it left before, at the place of a signature");
-    let again =
-        sync::pull(&mut signer(&fixture.path), &there, "other", &mut |_, _| {}).expect("pulled");
-    assert_eq!((again.relation, again.records), (Relation::UpToDate, 0));
+    assert_eq!(fetch(&mut here), 2);
+    assert!(checked(&fixture.path).is_trusted());
+    let reader = Reader::open(&fixture.path).expect("opens").on("other/main", None);
+    let reader = reader.expect("a branch");
+    assert_eq!(reader.get(&uri("b")).expect("there").text, "after the fork");
+    assert_eq!(fetch(&mut here), 0);
 }
 
 /// Whatever commits records signs them, and gives back what was asked for.
