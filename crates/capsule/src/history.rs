@@ -31,6 +31,28 @@ impl CommitSpan {
     }
 }
 
+/// The commits with records after commit `number`, oldest first. Reads no record, and no more
+/// frames than there are commits after it.
+///
+/// # Errors
+/// As [`Snapshot::commits`].
+pub fn commits_after(snapshot: &Snapshot, number: u64) -> Result<Vec<CommitSpan>> {
+    let mut newest_first = Vec::new();
+    let mut head = *snapshot.head();
+    while head.commit.serial > 0 && head.commit.number > number && !is_base(&head.commit) {
+        let Commit { number, time_us, first_sequence, next_sequence, .. } = head.commit;
+        if next_sequence > first_sequence {
+            newest_first.push(CommitSpan { number, time_us, first_sequence, next_sequence });
+        }
+        head = before(snapshot, &head)?;
+    }
+    let is_folded = is_base(&head.commit) && head.commit.number > number;
+    let mut commits = if is_folded { folded(snapshot, &head)? } else { Vec::new() };
+    commits.retain(|span| span.number > number);
+    commits.extend(newest_first.into_iter().rev());
+    Ok(commits)
+}
+
 impl Snapshot {
     /// Every commit with records, oldest first, those that compaction folded away included. Reads
     /// no record.
@@ -54,28 +76,6 @@ impl Snapshot {
             self.commit().number,
             "commits with records are numbered without gaps"
         );
-        Ok(commits)
-    }
-
-    /// The commits with records after commit `number`, oldest first. Reads no record, and no more
-    /// frames than there are commits after it.
-    ///
-    /// # Errors
-    /// As [`Snapshot::commits`].
-    pub fn commits_after(&self, number: u64) -> Result<Vec<CommitSpan>> {
-        let mut newest_first = Vec::new();
-        let mut head = *self.head();
-        while head.commit.serial > 0 && head.commit.number > number && !is_base(&head.commit) {
-            let Commit { number, time_us, first_sequence, next_sequence, .. } = head.commit;
-            if next_sequence > first_sequence {
-                newest_first.push(CommitSpan { number, time_us, first_sequence, next_sequence });
-            }
-            head = before(self, &head)?;
-        }
-        let is_folded = is_base(&head.commit) && head.commit.number > number;
-        let mut commits = if is_folded { folded(self, &head)? } else { Vec::new() };
-        commits.retain(|span| span.number > number);
-        commits.extend(newest_first.into_iter().rev());
         Ok(commits)
     }
 

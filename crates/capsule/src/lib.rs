@@ -67,7 +67,7 @@ pub use format::{
     SEGMENTS_MAX, SMALL_COMMIT_BYTES_MAX, SegmentMeta, Stored, TAIL_BYTES_MAX, TAIL_RECORDS_MAX,
     Tag, WRITER_FEATURES,
 };
-pub use history::{CommitSpan, common};
+pub use history::{CommitSpan, commits_after, common};
 pub use holder::Holder;
 pub use lock::{Lock, LockState, WriterOptions, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};

@@ -651,7 +651,6 @@ fn care(to: &Checked) {
     to.ok(&["create", "far.kapsa"]);
     to.ok(&["remote", "add", "far", "far.kapsa"]);
     to.ok(&["remote", "rename", "far", "near"]);
-    to.ok(&["remote"]);
     to.ok(&["remote", "list"]);
     to.ok(&["remote", "remove", "near"]);
     to.ok(&["export", "--format", "jsonl", "--out", "all.jsonl"]);

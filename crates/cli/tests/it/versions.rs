@@ -292,7 +292,7 @@ fn clones_pull_and_push_what_is_missing() {
     assert_eq!(sandbox.run(&["merge", "--from", "copy/main"]).code, Some(1));
     sandbox.ok(&["merge", "--from", "copy/main", "--theirs"]);
     assert_eq!(sandbox.ok(&["get", "a", "--raw"]), "there");
-    assert_eq!(sandbox.ok(&["merge", "copy/main"]), "up to date");
+    assert_eq!(sandbox.ok(&["merge", "copy/main"]), "up to date\n");
     assert_eq!(sandbox.json(&["push", "copy"])["relation"], "pushed");
     for verb in ["fetch", "pull", "push"] {
         let again = sandbox.json(&[verb, "copy"]);

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use kapsa_capsule::commits_after;
+
 use crate::error::{Result, misuse};
 use crate::exchange::parcel::{Chunk, Offer, Parcel, Sender, carry_vectors};
 use crate::exchange::peer::Peer;
@@ -79,7 +81,7 @@ fn is_behind(view: &View, remote: &Remote, branch: &str, peer: &mut dyn Peer) ->
         None => common(view, peer)?,
     };
     loop {
-        let spans = view.store().snapshot().commits_after(after)?;
+        let spans = commits_after(view.store().snapshot(), after)?;
         let (parcels, done) = Sender::new(view).chunk(&spans, Some(branch))?;
         let offers = parcels.iter().map(Parcel::offer).collect::<Result<Vec<Offer>>>()?;
         if !offers.is_empty() && peer.lacks(branch, &offers)?.contains(&true) {
@@ -149,7 +151,7 @@ fn bring(
         if !is_quiet || is_long {
             remote.seen = Some(chunk.upto);
             is_noted = true;
-            let batch = Batch { remote: &remote, straight_to, shared, is_last };
+            let batch = Incoming { remote: &remote, straight_to, shared, is_last };
             batch.take(writer, chunk, &mut fetched)?;
         }
         progress(fetched.records, None);
@@ -197,12 +199,12 @@ fn parted(view: &View, shared: Option<u64>, next: u64) -> Result<u64> {
         Some(0) => return Ok(1),
         Some(shared) => shared,
     };
-    let after = view.store().snapshot().commits_after(shared)?;
+    let after = commits_after(view.store().snapshot(), shared)?;
     Ok(after.first().map_or(next, |span| span.first_sequence))
 }
 
 /// One chunk on its way into the log.
-struct Batch<'a> {
+struct Incoming<'a> {
     remote: &'a Remote,
     straight_to: Option<&'a str>,
     /// Number of the newest commit in common, where the two never met before.
@@ -210,7 +212,7 @@ struct Batch<'a> {
     is_last: bool,
 }
 
-impl Batch<'_> {
+impl Incoming<'_> {
     fn take(&self, writer: &mut Writer, chunk: Chunk, fetched: &mut Fetched) -> Result<()> {
         let view = writer.view()?.clone();
         let mut by_branch: BTreeMap<&str, Vec<&Parcel>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kapsa_capsule::{CommitSpan, Snapshot};
+use kapsa_capsule::{CommitSpan, Snapshot, commits_after};
 
 use crate::error::{Result, misuse};
 use crate::exchange::parcel::{Chunk, Offer, Parcel, Point, Sender, carry_vectors, vectors_of};
@@ -112,7 +112,7 @@ impl Peer for LocalPeer {
         let snapshot = self.view.store().snapshot();
         let is_known = self.spans.as_ref().is_some_and(|(from, _)| *from <= after);
         if !is_known {
-            self.spans = Some((after, snapshot.commits_after(after)?));
+            self.spans = Some((after, commits_after(snapshot, after)?));
         }
         let all = self.spans.iter().flat_map(|(_, spans)| spans);
         let spans: Vec<CommitSpan> = all.filter(|span| span.number > after).copied().collect();

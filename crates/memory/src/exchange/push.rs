@@ -1,6 +1,8 @@
 //! Gives a remote what it lacks of a branch, where it has nothing that is missing here: afterwards
 //! both branches hold the same revisions, and so show the same.
 
+use kapsa_capsule::commits_after;
+
 use crate::error::{Error, Result, misuse};
 use crate::exchange::fetch::{common, start};
 use crate::exchange::parcel::{Offer, Parcel, Point, Sender, vectors_of};
@@ -61,7 +63,7 @@ pub fn push(
     let newest = view.store().snapshot().commit().number;
     let mut sender = Sender::new(&view);
     while after < newest {
-        let spans = view.store().snapshot().commits_after(after)?;
+        let spans = commits_after(view.store().snapshot(), after)?;
         let (parcels, done) = sender.chunk(&spans, Some(&pushed.branch))?;
         pushed.is_noted |= !parcels.is_empty();
         let offers = parcels.iter().map(Parcel::offer).collect::<Result<Vec<Offer>>>()?;

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use kapsa_capsule::{FileSystem, Snapshot, Stored, Volume};
+use kapsa_capsule::{FileSystem, Snapshot, Stored, Volume, commits_after};
 
 use crate::error::{Error, Result, misuse};
 pub use crate::exchange::fetch::{Fetched, fast_forward as fetch_straight, fetch};
@@ -153,7 +153,7 @@ pub fn catch_up(writer: &mut Writer, from: &Path, progress: Progress<'_>) -> Res
 /// others, and remotes.
 fn keeps_something(theirs: &View, common: u64) -> Result<bool> {
     let snapshot = theirs.store().snapshot();
-    let spans = snapshot.commits_after(common)?;
+    let spans = commits_after(snapshot, common)?;
     let Some(first) = spans.first() else { return Ok(false) };
     for stored in snapshot.records(first.first_sequence) {
         let stored = stored?;

@@ -184,7 +184,7 @@ impl Store {
     pub(crate) fn is_purged(&self, uri: &Uri, sequence: u64) -> Result<bool> {
         match self.body(sequence)?.operation {
             Operation::Put => {}
-            Operation::Alias => return self.is_purged_after(uri, sequence),
+            Operation::Alias => return is_purged_after(self, uri, sequence),
             Operation::Tombstone | Operation::Purge => return Ok(false),
         }
         let mut in_tail =
@@ -197,22 +197,6 @@ impl Store {
                 if new? == sequence {
                     return Ok(true);
                 }
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether a purge of the URI came after a sequence. Segments do not record of an
-    /// alias whether it was purged: none is ever listed.
-    fn is_purged_after(&self, uri: &Uri, sequence: u64) -> Result<bool> {
-        for later in self
-            .revisions_under(uri, &Lineage::all())?
-            .into_iter()
-            .rev()
-            .take_while(|&later| later > sequence)
-        {
-            if self.body(later)?.operation == Operation::Purge {
-                return Ok(true);
             }
         }
         Ok(false)
@@ -360,4 +344,20 @@ fn erased(sequence: u64) -> Body {
         erased: Vec::new(),
         record,
     }
+}
+
+/// Whether a purge of the URI came after a sequence. Segments do not record of an
+/// alias whether it was purged: none is ever listed.
+fn is_purged_after(store: &Store, uri: &Uri, sequence: u64) -> Result<bool> {
+    for later in store
+        .revisions_under(uri, &Lineage::all())?
+        .into_iter()
+        .rev()
+        .take_while(|&later| later > sequence)
+    {
+        if store.body(later)?.operation == Operation::Purge {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
