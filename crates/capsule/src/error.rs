@@ -181,9 +181,18 @@ pub(crate) fn expect_readable_tail(commit: &Commit) -> Result<()> {
 
 fn describe(holder: Option<&Holder>) -> String {
     let Some(holder) = holder else { return String::new() };
+    let of = |name: &str, value: &Option<String>| {
+        value.as_ref().map(|value| format!(", {name} {value}")).unwrap_or_default()
+    };
     format!(
-        " (pid {} of {} on {}, since {})",
-        holder.pid, holder.user, holder.host, holder.started_at
+        " (pid {} of {} on {}, since {}{}{}{})",
+        holder.pid,
+        holder.user,
+        holder.host,
+        holder.started_at,
+        of("spec", &holder.spec_id),
+        of("run", &holder.run_id),
+        of("branch", &holder.branch)
     )
 }
 

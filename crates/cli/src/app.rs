@@ -63,13 +63,15 @@ pub(crate) struct App {
     pub(crate) out: Output,
     /// What this call has committed.
     pub(crate) done: Option<Done>,
+    /// Spec that this call works for, told to whoever waits for the lock.
+    pub(crate) spec: Option<String>,
 }
 
 impl App {
     pub(crate) fn new(global: Global) -> App {
         let out = Output::new(global.json, global.color);
         sys::on_lost_page_later(None::<fn() -> Vec<u8>>);
-        App { global, out, done: None }
+        App { global, out, done: None, spec: None }
     }
 
     /// The capsule that is meant.
@@ -313,7 +315,7 @@ impl App {
         WriteOptions {
             clock: moment::now,
             lock_timeout: self.global.lock_timeout.unwrap_or(LOCK_TIMEOUT_DEFAULT),
-            holder: holder(run),
+            holder: Holder { spec_id: self.spec.clone(), ..holder(run) },
             signing: KeySource::AtFirstCommit(signing_key::load),
             provenance: Provenance::default()
                 .at_most(self.global.trust.map(Into::into))

@@ -33,6 +33,7 @@ Examples:
   kapsa put README.md docs/
   echo '{\"text\":\"tests pass\",\"label\":\"builder\",\"tags\":{\"ci\":\"green\"}}' | kapsa put
   kapsa put --each - < records.jsonl
+  kapsa put --json - --atomic --on-conflict newer < export.jsonl
   git log -1 --format=%B | kapsa put --plain --title \"last commit\"
 
 JSON fields: text (required), title, kind, label, uri, tags (object, or array of \
@@ -41,7 +42,8 @@ JSON fields: text (required), title, kind, label, uri, tags (object, or array of
 
 Bulk: one commit per batch, durable before the next batch is read. Lines that are not records \
 are left out and named; the call then ends with exit code 1. A line that is an earlier revision \
-of what is stored, as in an old export, is skipped with a warning.
+of what is stored, as in an old export, is skipped with a warning; --on-conflict newer, skip or \
+fail decides about every other text. With --atomic all lines are one commit, or none is stored.
 
 The same text under another name is stored and said to be the same; --if-new does not store it.
 
@@ -828,8 +830,10 @@ Examples:
   kapsa run finish --task task-2 --failed --summary \"the tests need a network\"
   kapsa run finish --task task-1 --merge curated        merge the task's records into its run
   kapsa run finish --merge curated --by ana             finished tasks, then the run into main
+  kapsa run finish --merge curated --lessons            with why the failed ones failed
+  kapsa run finish --stage build                        leaves a checkpoint of the stage
 
-Where both sides changed the same record, nothing is merged and the exit code is 1; resolve it \
+What is left out is named, with how to bring it. Where both sides changed the same record, nothing is merged and the exit code is 1; resolve it \
 with kapsa merge.";
 
 pub(crate) const RUN_LIST: &str = "\

@@ -405,21 +405,25 @@ impl Visitor<'_> for MomentVisitor {
     type Value = Moment;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time such as \"2026-11-01T10:00:00Z\", or whole seconds, milliseconds or microseconds since 1970")
+        f.write_str("a time such as \"2026-11-01T10:00:00Z\", or seconds, milliseconds or microseconds since 1970")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Moment, E> {
-        let stamp: Timestamp =
-            text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))?;
-        Ok(Moment(stamp.as_microsecond()))
+        let wrong = || E::invalid_value(de::Unexpected::Str(text), &self);
+        let number = text.parse::<i64>().ok().and_then(moment::from_number);
+        let number = number.or_else(|| text.parse().ok().and_then(moment::from_fraction));
+        let stamp = || text.parse::<Timestamp>().ok().map(Timestamp::as_microsecond);
+        number.filter(|at| moment::is_valid(*at)).or_else(stamp).map(Moment).ok_or_else(wrong)
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Moment, E> {
-        let at = moment::from_number(number);
-        if !moment::is_valid(at) {
-            return Err(E::invalid_value(de::Unexpected::Signed(at), &self));
-        }
-        Ok(Moment(at))
+        let at = moment::from_number(number).filter(|at| moment::is_valid(*at));
+        at.map(Moment).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Moment, E> {
+        let at = moment::from_fraction(number).filter(|at| moment::is_valid(*at));
+        at.map(Moment).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
     }
 
     fn visit_u64<E: de::Error>(self, at: u64) -> Result<Moment, E> {
@@ -452,13 +456,14 @@ mod tests {
 
     #[test]
     fn tags_and_times_have_two_forms_and_null_is_absent() {
-        let record = record(br#"{"text":"t","tags":["a=b=c","d"],"created_at":5,"title":null}"#)
-            .expect("valid");
+        let record =
+            record(br#"{"text":"t","tags":["a=b=c","d"],"created_at":1767225600,"title":null}"#)
+                .expect("valid");
         assert_eq!(
             record.tags,
             BTreeMap::from([("a".into(), "b=c".into()), ("d".into(), String::new())])
         );
-        assert_eq!(record.created_at, Some(5));
+        assert_eq!(record.created_at, Some(1_767_225_600_000_000));
     }
 
     #[test]
@@ -493,6 +498,8 @@ mod tests {
             r#"{"text":"a","metadata":[]}"#,
             r#"{"text":"a","created_at":"yesterday"}"#,
             r#"{"text":"a","created_at":1.5}"#,
+            r#"{"text":"a","created_at":5}"#,
+            r#"{"text":"a","created_at":"5"}"#,
             r#"{"text":"a","created_at":9223372036854775807}"#,
             r#"{"text":"a","uri":"a//b"}"#,
             r#"{"text":"a","confidence":"high"}"#,

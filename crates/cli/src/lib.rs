@@ -60,6 +60,7 @@ mod documentation {
     struct Agents;
 }
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
@@ -97,6 +98,7 @@ pub fn main() -> ExitCode {
         _ if code == 0 => 0,
         Some("hook") => EXIT_BLOCKS,
         Some(verb) if TRACE_VERBS.contains(&verb) => trace_exit_code(error),
+        _ if is_strict(&typed) && INVALID.contains(&error.code) => EXIT_INVALID,
         _ => code,
     };
     let code = match parse(&typed) {
@@ -137,6 +139,25 @@ fn hook_that_fails_open(verb: &str, typed: &[OsString]) {
     if let Some(message) = failed {
         commands::tell_failed(verb, &message);
     }
+}
+
+/// Exit code of what does not fit its rules, where it is asked for.
+const EXIT_INVALID: u8 = 3;
+/// Codes of errors that say so.
+const INVALID: [&str; 5] =
+    ["unknown_event_type", "invalid_record", "invalid_json", "not_a_capsule", "corrupt"];
+/// The variable that asks for it.
+const STRICT_EXIT: &str = "KAPSA_STRICT_EXIT";
+
+/// Whether exit code 3 is asked for.
+fn is_strict(typed: &[OsString]) -> bool {
+    let no = ["", "0", "n", "no", "f", "false", "off"];
+    let by_variable = || {
+        let value = std::env::var(STRICT_EXIT).unwrap_or_default().to_ascii_lowercase();
+        !no.contains(&value.as_str())
+    };
+    let mut flags = typed.iter().take_while(|arg| *arg != "--");
+    flags.any(|arg| arg == "--strict-exit") || by_variable()
 }
 
 /// Verbs of session traces, whose exit codes are those of the first programs of their kind.
@@ -186,6 +207,14 @@ fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
     if let Some(cli) = parse_frequent(typed) {
         return Ok(cli);
     }
+    whole_tree(typed).or_else(|error| {
+        let moved = text_last(typed, &error).and_then(|moved| whole_tree(&moved).ok());
+        moved.ok_or(error)
+    })
+}
+
+/// Reads a call with the tree of all verbs.
+fn whole_tree(typed: &[OsString]) -> Result<Cli, clap::Error> {
     // Taking the tree of commands apart would cost a short call as much as reading the arguments
     // does; the process ends soon anyway.
     let mut command = ManuallyDrop::new(args::command());
@@ -288,25 +317,75 @@ fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     questions_last(all)
 }
 
-/// A call of `find` whose question begins with a dash, such as `"-rf in a script"`, with the
-/// question behind `--`: no flag has blanks in it.
+/// Verbs whose words are a text of its own, such as a question or a fact.
+const TEXT_VERBS: [&str; 5] = ["find", "search", "fact", "episode", "insight"];
+
+/// A call whose text begins with a dash, such as `find "-rf in a script"`, with the text behind
+/// `--`: no flag has blanks in it. What follows an option is the option's.
 fn questions_last(typed: Vec<OsString>) -> Vec<OsString> {
-    let is_find = typed.iter().any(|arg| arg == "find" || arg == "search");
     let is_question = |arg: &OsString| {
         let text = arg.to_string_lossy();
         let name = text.split('=').next().unwrap_or_default();
         text.starts_with('-') && name.contains(char::is_whitespace)
     };
     let end = typed.iter().position(|arg| arg == "--").unwrap_or(typed.len());
-    if !is_find || !typed[..end].iter().any(is_question) {
+    let takes_text = || typed_verb(&typed).is_some_and(|verb| TEXT_VERBS.contains(&verb));
+    if !typed[..end].iter().any(is_question) || !takes_text() {
         return typed;
     }
-    let (questions, mut flags): (Vec<_>, Vec<_>) =
-        typed[..end].iter().cloned().partition(is_question);
+    let options = options_with_values();
+    let is_value = |at: usize| {
+        let option = typed[at - 1].to_str().and_then(|word| word.strip_prefix("--"));
+        option.is_some_and(|option| options.contains(option))
+    };
+    let (mut flags, mut questions) = (Vec::new(), Vec::new());
+    for (at, arg) in typed[..end].iter().enumerate() {
+        let is_text = is_question(arg) && !is_value(at);
+        let side = if is_text { &mut questions } else { &mut flags };
+        side.push(arg.clone());
+    }
+    if questions.is_empty() {
+        return typed;
+    }
     flags.push("--".into());
     flags.extend(questions);
     flags.extend(typed.into_iter().skip(end + 1));
     flags
+}
+
+/// Names of all options that take a value, of whichever verb.
+fn options_with_values() -> HashSet<String> {
+    fn collect(command: &Command, names: &mut HashSet<String>) {
+        let options = command.get_arguments().filter(|arg| arg.get_action().takes_values());
+        names.extend(options.filter_map(|arg| arg.get_long().map(str::to_string)));
+        command.get_subcommands().for_each(|verb| collect(verb, names));
+    }
+    let mut names = HashSet::new();
+    collect(&command(), &mut names);
+    names
+}
+
+/// A call whose only text begins with a dash and has no blanks, such as `find -x`, with the text
+/// behind `--`; none where something else is wrong with it. Where there is other text, an unknown
+/// flag is a mistake.
+fn text_last(typed: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || typed.iter().any(|arg| arg == "--") {
+        return None;
+    }
+    typed_verb(typed).filter(|verb| TEXT_VERBS.contains(verb))?;
+    let is_meant = |arg: &OsString| {
+        let text = arg.to_string_lossy();
+        text == *unknown || !text.starts_with("--") && text.starts_with(unknown.as_str())
+    };
+    let at = typed.iter().position(is_meant)?;
+    let mut rest = typed.to_vec();
+    let text = rest.remove(at);
+    let missing = whole_tree(&rest).err()?.kind() == ErrorKind::MissingRequiredArgument;
+    rest.extend(["--".into(), text]);
+    missing.then_some(rest)
 }
 
 /// How failures are reported, known before the call is parsed, since that may be what fails.
@@ -430,6 +509,29 @@ mod tests {
             ["kapsa", "trace", "summarise"]
         );
         assert_eq!(typed(&["-m", "extract_pipeline.x", "info"]), ["kapsa", "svc", "info"]);
+    }
+
+    #[test]
+    fn a_text_may_begin_with_a_dash_and_an_unknown_flag_beside_text_is_a_mistake() {
+        let read = |args: &[&str]| parse(&typed(args)).is_ok();
+        for call in [
+            &["find", "-x"][..],
+            &["find", "-rf", "--json"],
+            &["find", "-rf in a script", "-k", "3"],
+            &["fact", "add", "-x is bad", "--entity", "e"],
+            &["fact", "add", "--x"],
+            &["fact", "add", "x", "--entity", "-e and more"],
+            &["episode", "add", "- did it", "--agent", "a"],
+            &["context", "--query", "-x"],
+            &["commit", "--label", "-x"],
+            &["put", "--title", "-t", "--text", "-x", "--label", "-l"],
+            &["run", "task", "start", "t1", "--title", "-t", "--description", "-d"],
+        ] {
+            assert!(read(call), "{call:?}");
+        }
+        for call in [&["find", "lock", "-n", "5"][..], &["find", "lock", "--limt", "5"]] {
+            assert!(!read(call), "{call:?}");
+        }
     }
 
     #[test]

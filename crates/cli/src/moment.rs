@@ -35,14 +35,25 @@ pub(crate) fn is_valid(at: Micros) -> bool {
     Timestamp::from_microsecond(at).is_ok()
 }
 
-/// Microseconds of a number of a program, which may count seconds or milliseconds: one in seconds
-/// taken for microseconds would lie in the first days of 1970.
-pub(crate) fn from_number(number: i64) -> Micros {
+/// Microseconds of a number of a program, which may count seconds, milliseconds or microseconds.
+/// None for one that counts none of them: it would lie in the first days of 1970.
+pub(crate) fn from_number(number: i64) -> Option<Micros> {
     match number.unsigned_abs() {
-        SECONDS_MIN..MILLIS_MIN => number * MICROS_PER_SECOND,
-        MILLIS_MIN..MICROS_MIN => number * MICROS_PER_MILLI,
-        _ => number,
+        ..SECONDS_MIN => None,
+        SECONDS_MIN..MILLIS_MIN => Some(number * MICROS_PER_SECOND),
+        MILLIS_MIN..MICROS_MIN => Some(number * MICROS_PER_MILLI),
+        _ => Some(number),
     }
+}
+
+/// As [`from_number`], of seconds or milliseconds with a fraction.
+pub(crate) fn from_fraction(number: f64) -> Option<Micros> {
+    let whole = number.abs();
+    if !(SECONDS_MIN as f64..MICROS_MIN as f64).contains(&whole) {
+        return None;
+    }
+    let unit = if whole < MILLIS_MIN as f64 { MICROS_PER_SECOND } else { MICROS_PER_MILLI };
+    Some((number * unit as f64).round() as Micros)
 }
 
 #[cfg(test)]
@@ -52,9 +63,13 @@ mod tests {
     #[test]
     fn numbers_of_programs_count_seconds_milliseconds_or_microseconds() {
         for number in [1_700_000_000, 1_700_000_000_000, 1_700_000_000_000_000] {
-            assert_eq!(from_number(number), 1_700_000_000_000_000);
+            assert_eq!(from_number(number), Some(1_700_000_000_000_000));
         }
-        assert_eq!(from_number(5), 5);
+        assert_eq!(from_number(5), None, "in no unit a time that anybody means");
+        for number in [1_700_000_000.25, 1_700_000_000_250.0] {
+            assert_eq!(from_fraction(number), Some(1_700_000_000_250_000));
+        }
+        assert_eq!((from_fraction(1.5), from_fraction(f64::NAN)), (None, None));
     }
 
     #[test]

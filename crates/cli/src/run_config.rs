@@ -20,6 +20,9 @@ use crate::locate;
 /// What the names of variables begin with that stand for a key of the table `run`.
 const VARIABLE: &str = "KAPSA_RUN_";
 
+/// Longest ending of a store's name.
+const EXTENSION_BYTES_MAX: usize = 16;
+
 /// The settings that hold, and where they come from.
 pub(crate) struct Setup {
     pub(crate) config: RunConfig,
@@ -42,6 +45,7 @@ struct Table {
     repo_root_path: Option<PathBuf>,
     layout: Option<String>,
     dir: Option<PathBuf>,
+    store_extension: Option<String>,
     context_tokens: Option<usize>,
 }
 
@@ -117,6 +121,7 @@ impl Table {
         set(&mut self.timeout_seconds, "TIMEOUT_SECONDS", |text| text.parse().ok())?;
         set(&mut self.sibling_max_chunks, "SIBLING_MAX_CHUNKS", |text| chunk_count(text).ok())?;
         set(&mut self.search_mode, "SEARCH_MODE", |text| Some(text.to_string()))?;
+        set(&mut self.store_extension, "STORE_EXTENSION", |text| Some(text.to_string()))?;
         set(&mut self.context_tokens, "CONTEXT_TOKENS", |text| text.parse().ok())
     }
 
@@ -164,6 +169,14 @@ impl Table {
         if let Some(dir) = self.dir {
             inside("dir", &dir)?;
             config.dir = dir;
+        }
+        if let Some(extension) = self.store_extension {
+            let is_plain = (1..=EXTENSION_BYTES_MAX).contains(&extension.len())
+                && extension.bytes().all(|b| b.is_ascii_alphanumeric());
+            if !is_plain {
+                return Err(wrong("store_extension", "letters and digits, such as mv2"));
+            }
+            config.store_extension = extension;
         }
         config.context_tokens = self.context_tokens.unwrap_or(config.context_tokens);
         Ok(())
@@ -235,7 +248,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "[other]\nx = 1\n[run]\nenabled = true\npython_path = 'p'\nsvc_dir = 's'\ntimeout_seconds = 1.5\nsibling_max_chunks = 7\n\
-            search_mode = 'lex'\nrepo_root_path = 'r'\nlayout = 'files'\ndir = 'd'\ncontext_tokens = 99\n";
+            search_mode = 'lex'\nrepo_root_path = 'r'\nlayout = 'files'\ndir = 'd'\nstore_extension = 'mv2'\ncontext_tokens = 99\n";
         let config = applied(text).expect("valid");
         let want = RunConfig {
             enabled: true,
@@ -247,6 +260,7 @@ mod tests {
             repo_root_path: Some("/base/r".into()),
             layout: LayoutKind::Files,
             dir: "d".into(),
+            store_extension: "mv2".into(),
             context_tokens: 99,
         };
         assert_eq!(config, want);

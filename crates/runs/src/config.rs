@@ -9,6 +9,9 @@ use kapsa_memory::request::SearchMode;
 /// Most characters of one passage of a sibling.
 pub const SIBLING_CHUNK_CHARS: usize = 500;
 
+/// What names of stores end in, unless the settings say otherwise.
+pub(crate) const STORE_EXTENSION: &str = "kapsa";
+
 /// Where runs are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LayoutKind {
@@ -41,6 +44,8 @@ pub struct RunConfig {
     pub layout: LayoutKind,
     /// Folder of runs kept as files, relative to the root. Default `.kapsa/runs`.
     pub dir: PathBuf,
+    /// What names of stores of runs kept as files end in, without the dot. Default `kapsa`.
+    pub store_extension: String,
     /// Most tokens of a context, by the estimate of [`kapsa_memory::tokens`]. Default 2000.
     pub context_tokens: usize,
 }
@@ -57,6 +62,7 @@ impl Default for RunConfig {
             repo_root_path: None,
             layout: LayoutKind::Branches,
             dir: PathBuf::from(".kapsa/runs"),
+            store_extension: STORE_EXTENSION.to_string(),
             context_tokens: 2000,
         }
     }
@@ -77,6 +83,7 @@ mod tests {
         assert_eq!(config.sibling_max_chunks, 5);
         assert_eq!(config.search_mode, SearchMode::Auto);
         assert_eq!(config.repo_root_path, None);
+        assert_eq!(config.store_extension, "kapsa");
         assert_eq!(
             (config.layout, config.context_tokens, SIBLING_CHUNK_CHARS),
             (LayoutKind::Branches, 2000, 500)

@@ -18,6 +18,9 @@ pub(super) const OUTPUT: &str = "artifact";
 /// Label of a plan.
 pub(super) const PLAN: &str = "plan";
 
+/// Labels of what a task that failed leaves to others.
+pub(super) const LESSONS: [&str; 3] = ["summary", "lesson", "lessons"];
+
 /// How far a run or a task is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Status {

@@ -64,6 +64,23 @@ pub struct Finish {
     pub by: String,
     /// Why, may be empty.
     pub note: String,
+    /// Stage that ended with it: leaves a checkpoint and a `StageTransition` event.
+    pub stage: Option<String>,
+    /// Spec that the run works on, kept with the checkpoint and the merge; may be empty.
+    pub spec: String,
+    /// Whether what failed tasks learned is merged with the run: their summaries and lessons.
+    pub lessons: bool,
+    /// Whether tasks that are still running are merged with the run, too.
+    pub include_running: bool,
+}
+
+/// How much of a task is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What it recorded.
+    All,
+    /// Summaries and lessons.
+    Lessons,
 }
 
 /// What a merge brought.
@@ -88,6 +105,8 @@ pub struct Finished {
     pub recorded: Option<Put>,
     /// What was merged, in order. The first with conflicts is the last.
     pub merged: Vec<MergedInto>,
+    /// Id of the checkpoint that the end of a stage left.
+    pub checkpoint: Option<String>,
     /// Tasks that were left out of the merge, since they are not done.
     pub left: Vec<(TaskId, Status)>,
 }

@@ -3,16 +3,20 @@
 
 use std::path::{Path, PathBuf};
 
+use kapsa_memory::checkpoint::{self, NewCheckpoint};
 use kapsa_memory::merge::Mode;
-use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, Writer, branch};
+use kapsa_memory::{
+    Error, Micros, NewRecord, Put, Reader, Record, Result, WriteOptions, Writer, branch,
+};
 
+use super::config::STORE_EXTENSION;
 use super::context::{self, Context, ContextRequest};
 use super::layout::{Branches, Files, Layout};
 use super::names::{Role, RunId, TaskId};
 use super::notes::{Notes, taken};
 use super::records::{self, RunInfo, Status, TaskInfo};
 use super::state::{archived, newest_plan_of, no_run, outputs, refuse_archived, run_in};
-use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Started};
+use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Part, Started};
 
 /// Keeps runs, in one layout.
 #[derive(Debug)]
@@ -39,8 +43,21 @@ impl RunStore {
         options: WriteOptions,
         stamp: fn(Micros) -> String,
     ) -> RunStore {
+        RunStore::files_named(folder, workspace, STORE_EXTENSION, options, stamp)
+    }
+
+    /// As [`RunStore::files`], with stores whose names end in `extension`.
+    #[must_use]
+    pub fn files_named(
+        folder: &Path,
+        workspace: &Path,
+        extension: &str,
+        options: WriteOptions,
+        stamp: fn(Micros) -> String,
+    ) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
-        let layout = Files { folder, workspace, options: options.clone(), stamp };
+        let extension = extension.to_string();
+        let layout = Files { folder, workspace, options: options.clone(), stamp, extension };
         RunStore { layout: Box::new(layout), options, notes: Notes::default() }
     }
 
@@ -231,7 +248,7 @@ impl RunStore {
     /// outputs.
     pub fn status(&self, run: &RunId) -> Result<Option<RunInfo>> {
         let Some(reader) = self.layout.run(run)? else { return Ok(None) };
-        let Some(mut info) = run_in(&reader, run)? else { return Ok(None) };
+        let Some(mut info) = self.info_in(&reader, run)? else { return Ok(None) };
         for (id, status) in self.layout.statuses(run).into_iter().flatten() {
             if let Some(task) = info.tasks.iter_mut().find(|task| task.id == id) {
                 task.status = status;
@@ -254,6 +271,23 @@ impl RunStore {
         Ok(Some(info))
     }
 
+    /// A run as its own records have it; one that has room and no record is under way, and has no
+    /// title.
+    fn info_in(&self, reader: &Reader, run: &RunId) -> Result<Option<RunInfo>> {
+        if let Some(info) = run_in(reader, run)? {
+            return Ok(Some(info));
+        }
+        let status = |archived| if archived { Status::Archived } else { Status::Running };
+        Ok(self.layout.bare(run)?.map(|bare| RunInfo {
+            id: run.clone(),
+            title: String::new(),
+            status: status(bare.archived),
+            started_at: bare.created_at,
+            plans: 0,
+            tasks: Vec::new(),
+        }))
+    }
+
     /// Every run, the newest first, without counts of outputs. A run that cannot be read comes with
     /// its error.
     ///
@@ -263,7 +297,7 @@ impl RunStore {
         let mut runs = Vec::new();
         for (run, reader) in self.layout.runs()? {
             let info = reader
-                .and_then(|reader| run_in(&reader, &run))
+                .and_then(|reader| self.info_in(&reader, &run))
                 .and_then(|info| info.ok_or_else(|| no_run(&run)));
             runs.push((run, info));
         }
@@ -292,11 +326,36 @@ impl RunStore {
         self.notes.stored(format!("task {task} is {}", status.name()));
         self.publish_state(&mut writer, run);
         drop(writer);
+        let checkpoint = self.end_stage(run, Some(task), finish)?;
         let mut merged = Vec::new();
         if let Some(mode) = finish.merge {
-            merged.push(self.notes.merged(self.layout.merge_task(run, task, mode, finish)?));
+            let done = self.layout.merge_task(run, task, Part::All, mode, finish)?;
+            merged.push(self.notes.merged(done));
         }
-        Ok(Finished { status, recorded, merged, left: Vec::new() })
+        Ok(Finished { status, recorded, merged, checkpoint, left: Vec::new() })
+    }
+
+    /// Leaves the checkpoint of a stage that ended, and the event that comes with it, beside what
+    /// was recorded.
+    fn end_stage(
+        &self,
+        run: &RunId,
+        task: Option<&TaskId>,
+        finish: &Finish,
+    ) -> Result<Option<String>> {
+        let Some(stage) = finish.stage.clone().filter(|stage| !stage.trim().is_empty()) else {
+            return Ok(None);
+        };
+        let mut open = self.layout.open(run, task)?.ok_or_else(|| no_run(run))?;
+        let new = NewCheckpoint {
+            stage,
+            spec: finish.spec.clone(),
+            run: run.to_string(),
+            ..NewCheckpoint::default()
+        };
+        let made = checkpoint::make(&mut open.writer, &new)?;
+        self.notes.stored(format!("checkpoint {} was stored as #{}", made.id, made.sequence));
+        Ok(Some(made.id))
     }
 
     /// Records why a task failed, or the best there is of one that has no output.
@@ -357,7 +416,7 @@ impl RunStore {
     /// `InvalidOperation` when there is no such run, or it is archived; what the disk says.
     pub fn finish(&self, run: &RunId, finish: &Finish) -> Result<Finished> {
         let reader = self.layout.run(run)?.ok_or_else(|| no_run(run))?;
-        let info = run_in(&reader, run)?.ok_or_else(|| no_run(run))?;
+        let info = self.info_in(&reader, run)?.ok_or_else(|| no_run(run))?;
         let recorded = match finish.summary.clone().filter(|text| !text.trim().is_empty()) {
             Some(text) => {
                 let role = Role::parse("summary")?;
@@ -371,14 +430,18 @@ impl RunStore {
         let status = if finish.failed { Status::Failed } else { Status::Done };
         self.set_status(run, status)?;
         self.notes.stored(format!("run {run} is {}", status.name()));
-        let (mut merged, mut left) = (Vec::new(), Vec::new());
+        let checkpoint = self.end_stage(run, None, finish)?;
+        let (mut merged, mut left, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(mode) = finish.merge {
-            let (done, others): (Vec<TaskInfo>, Vec<TaskInfo>) =
-                info.tasks.into_iter().partition(|task| task.status == Status::Done);
-            left.extend(others.into_iter().map(|task| (task.id, task.status)));
-            merged = self.merge_all(run, &done, mode, finish)?;
+            for task in info.tasks {
+                match part_of(task.status, finish) {
+                    Some(part) => parts.push((task.id, part)),
+                    None => left.push((task.id, task.status)),
+                }
+            }
+            merged = self.merge_all(run, &parts, mode, finish)?;
         }
-        Ok(Finished { status, recorded, merged, left })
+        Ok(Finished { status, recorded, merged, checkpoint, left })
     }
 
     /// Merges tasks into their run and that into the memory of the workspace, up to the first
@@ -386,13 +449,13 @@ impl RunStore {
     fn merge_all(
         &self,
         run: &RunId,
-        tasks: &[TaskInfo],
+        tasks: &[(TaskId, Part)],
         mode: Mode,
         finish: &Finish,
     ) -> Result<Vec<MergedInto>> {
         let mut merged = Vec::new();
-        for task in tasks {
-            match self.layout.merge_task(run, &task.id, mode, finish) {
+        for (task, part) in tasks {
+            match self.layout.merge_task(run, task, *part, mode, finish) {
                 // A task that was only ever written down has nothing to bring.
                 Err(Error::BranchNotFound { .. }) => continue,
                 done => merged.push(self.notes.merged(done?)),
@@ -411,7 +474,7 @@ impl RunStore {
     /// `InvalidOperation` when there is no such run, or it is archived already.
     pub fn archive(&self, run: &RunId) -> Result<()> {
         let reader = self.layout.run(run)?.ok_or_else(|| no_run(run))?;
-        let info = run_in(&reader, run)?.ok_or_else(|| no_run(run))?;
+        let info = self.info_in(&reader, run)?.ok_or_else(|| no_run(run))?;
         if info.status == Status::Archived {
             return Err(archived(run));
         }
@@ -442,6 +505,16 @@ impl RunStore {
             run_in(&reader, run)?.map_or(Ok(()), |info| self.layout.publish_state(&info))
         };
         self.notes.warn_if_failed(publish());
+    }
+}
+
+/// How much of a task a merge of its run brings; none where it is left out.
+fn part_of(status: Status, finish: &Finish) -> Option<Part> {
+    match status {
+        Status::Done => Some(Part::All),
+        Status::Running if finish.include_running => Some(Part::All),
+        Status::Failed if finish.lessons => Some(Part::Lessons),
+        _ => None,
     }
 }
 

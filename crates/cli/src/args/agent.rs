@@ -62,7 +62,7 @@ pub(crate) struct FactAttribute {
     #[arg(long, group = "count")]
     pub(crate) one: bool,
     /// Domain in which that holds [default: everywhere]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Option<String>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct FactAdd {
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     /// Id; an existing one is revised [default: a new one]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) id: Option<String>,
     /// Attribute of the entity; two values of one attribute supersede or contest each other
     #[arg(long)]
@@ -113,10 +113,10 @@ pub(crate) struct FactAdd {
 #[command(next_help_heading = "What it is about")]
 pub(crate) struct About {
     /// Entity it is about
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) entity: Option<String>,
     /// Domain of knowledge
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Option<String>,
     /// Tag; repeatable
     #[arg(long = "tag", value_name = "TAG")]
@@ -127,10 +127,10 @@ pub(crate) struct About {
 #[derive(Debug, Default, Args)]
 pub(crate) struct Within {
     /// Only about this entity
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) entity: Option<String>,
     /// Only of this domain
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Option<String>,
     /// Only with this tag; with several tags, any of them
     #[arg(long = "tag", value_name = "TAG")]
@@ -224,7 +224,7 @@ pub(crate) struct FactSupersede {
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     /// Id of the new fact [default: a new one]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) id: Option<String>,
     /// Tag; repeatable [default: those of the old fact]
     #[arg(long = "tag", value_name = "TAG")]
@@ -264,7 +264,7 @@ pub(crate) struct FactResolve {
     #[arg(long, group = "answer")]
     pub(crate) reject: bool,
     /// Who decides [default: the principal]
-    #[arg(long, value_name = "NAME", requires = "answer")]
+    #[arg(long, value_name = "NAME", requires = "answer", allow_hyphen_values = true)]
     pub(crate) by: Option<String>,
 }
 
@@ -306,7 +306,7 @@ pub(crate) struct EpisodeAdd {
     #[command(flatten)]
     pub(crate) owner: Owner,
     /// Action, such as qualify_lead
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) action: Option<String>,
     /// Input
     #[arg(long, value_name = "TEXT")]
@@ -321,7 +321,7 @@ pub(crate) struct EpisodeAdd {
     #[arg(long)]
     pub(crate) node: Option<String>,
     /// Id; an existing one is revised [default: a new one]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) id: Option<String>,
     /// Time it happened: RFC 3339, a date, or an age such as 2h [default: now]
     #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
@@ -349,7 +349,7 @@ pub(crate) struct EpisodeAdd {
 #[derive(Debug, Default, Args)]
 pub(crate) struct Owner {
     /// Agent whose memory it is [default: the principal of --as]
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
 }
 
@@ -417,7 +417,7 @@ pub(crate) struct InsightAdd {
     #[arg(long = "from", value_name = "EPISODE")]
     pub(crate) sources: Vec<String>,
     /// Id; an existing one is revised [default: a new one]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) about: About,

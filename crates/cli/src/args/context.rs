@@ -10,13 +10,13 @@ use super::search::Reranking;
 pub(crate) struct ContextArgs {
     /// Agent whose insights, episodes and clearance to use [default: the principal of --as;
     /// without either, only facts]
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) within: Within,
     /// Rank entries by the words they share with this text, and by the re-ranker if one is
     /// installed
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
     #[command(flatten)]
     pub(crate) reranking: Reranking,

@@ -108,10 +108,10 @@ pub(crate) struct FsWrite {
     #[arg(long, value_name = "0..1")]
     pub(crate) confidence: Option<f64>,
     /// Entity it is about
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) entity: Option<String>,
     /// Domain of an episode; that of an insight is part of its path
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Option<String>,
     /// Classification [default: unchanged, else internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]

@@ -70,7 +70,7 @@ pub(crate) struct SessionStart {
     pub(crate) of: HookOf,
     /// Agent whose insights, episodes and clearance to use [default: the principal of --as;
     /// without either, only facts]
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
     /// Maximum number of tokens, counted as a quarter of the bytes
     #[arg(long, value_name = "TOKENS", default_value_t = CONTEXT_TOKENS_DEFAULT)]

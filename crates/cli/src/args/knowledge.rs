@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::When;
-use super::values::count;
+use super::values::{count, run_name};
 use crate::examples;
 
 #[derive(Debug, Args)]
@@ -57,13 +57,13 @@ pub(crate) struct GraphArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct From {
     /// Spec that the run works on
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Run
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true)]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_name)]
     pub(crate) run: Option<String>,
     /// Agent that adds it
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
 }
 
@@ -87,10 +87,10 @@ pub(crate) enum GraphVerb {
         #[arg(long = "type", value_name = "TYPE")]
         card_type: String,
         /// Name of the subject
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         title: String,
         /// Id of the card [default: derived from the title]
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         id: Option<String>,
         /// Fact; repeatable, even with the same key
         #[arg(long = "fact", value_name = "KEY=VALUE[:TYPE]")]
@@ -120,7 +120,7 @@ pub(crate) enum GraphVerb {
     #[command(after_help = examples::GRAPH)]
     Query {
         /// Edges around this URI
-        #[arg(long, value_name = "URI")]
+        #[arg(long, value_name = "URI", allow_hyphen_values = true)]
         uri: Option<String>,
         /// Direction of the edges
         #[arg(long, value_enum, default_value_t)]
@@ -151,17 +151,19 @@ pub(crate) enum ReplayVerb {
     #[command(after_help = examples::REPLAY)]
     Run {
         /// Run
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", value_parser = run_name)]
         run: String,
         /// Only events of this type; repeatable
         #[arg(long = "type", value_name = "TYPE")]
         types: Vec<String>,
+        #[command(flatten)]
+        when: When,
     },
     /// Check that the events of a run are consistent
     #[command(after_help = examples::REPLAY)]
     Verify {
         /// Run
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", value_parser = run_name)]
         run: String,
         /// Check only what searches found
         #[arg(long)]
@@ -169,5 +171,7 @@ pub(crate) enum ReplayVerb {
         /// Check only order and checkpoints
         #[arg(long)]
         check_sequence: bool,
+        #[command(flatten)]
+        when: When,
     },
 }

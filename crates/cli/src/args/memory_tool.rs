@@ -7,10 +7,10 @@ use super::EmbedWhen;
 #[derive(Debug, Args)]
 pub(crate) struct MemoryToolArgs {
     /// Agent whose files they are [default: the principal of --as; without either, the owner's]
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
     /// Domain of new files [default: none, or the only one that the principal is cleared for]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Option<String>,
     /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
     /// age such as 2h

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::examples;
 use crate::typed_time;
-use values::{bounded, count, object};
+use values::{bounded, count, object, run_name};
 
 mod agent;
 mod clearance;
@@ -62,7 +62,7 @@ pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleSchedule, Role
 pub(crate) use run::{
     ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout,
     RunList, RunMerge, RunPlace, RunRecord, RunStart, RunStatus, RunTaskStart, RunTaskVerb,
-    RunVerb, WhichRun, chunk_count,
+    RunVerb, WhichRun, chunk_count, run_id,
 };
 pub(crate) use search::{
     Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, Reranking, SearchBy,
@@ -71,7 +71,7 @@ pub(crate) use setup::SetupArgs;
 pub(crate) use traces::{
     ConnectArgs, MaintainArgs, PipelineArgs, SummariseArgs, SyncArgs, TraceArgs, TraceVerb,
 };
-pub(crate) use transfer::{Export, Gc, Import, OnConflict};
+pub(crate) use transfer::{Export, FormatArg, Gc, Import, OnConflict};
 pub(crate) use values::tag;
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoint, Checkpoints, CherryPick, CloneArgs, Diff, Emit,
@@ -146,6 +146,9 @@ pub(crate) struct Global {
     /// How long to wait for another writer [default: 10]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) lock_timeout: Option<Duration>,
+    /// Exit with 3 if what was given does not fit its rules, such as an unknown type of event
+    #[arg(long, global = true, env = "KAPSA_STRICT_EXIT", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) strict_exit: bool,
     /// When to use colour; NO_COLOR turns it off
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
@@ -400,6 +403,13 @@ pub(crate) struct Put {
     /// Records per commit of a bulk put
     #[arg(long, value_name = "N", default_value_t = BATCH_RECORDS_DEFAULT, value_parser = batch_size)]
     pub(crate) batch: usize,
+    /// Store all JSON records in one commit, or none of them if one is refused
+    #[arg(long, conflicts_with_all = ["batch", "text", "plain"])]
+    pub(crate) atomic: bool,
+    /// What becomes of a record whose URI already holds another text [default: replace, except that
+    /// an earlier revision does not come back]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) on_conflict: Option<OnConflict>,
     /// Print a line for every record, not just the summary
     #[arg(long)]
     pub(crate) each: bool,
@@ -421,16 +431,16 @@ pub(crate) struct Put {
 #[command(next_help_heading = "Fields of the records")]
 pub(crate) struct Fields {
     /// Title
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) title: Option<String>,
     /// Kind, such as note, fact or decision [default: note]
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) kind: Option<String>,
     /// Label, such as the author's role
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) label: Option<String>,
     /// URI, such as note/locks; an existing one gets a new revision
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) uri: Option<String>,
     /// Tag; repeatable
     #[arg(long = "tag", value_name = "NAME[=VALUE]", value_parser = tag)]
@@ -439,16 +449,16 @@ pub(crate) struct Fields {
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) meta: Option<Map<String, Value>>,
     /// Entity it is about
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) entity: Option<String>,
     /// Domain of knowledge
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Option<String>,
     /// Agent that writes it
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
     /// Run it belongs to
-    #[arg(long, env = "KAPSA_RUN", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_RUN", hide_env_values = true, value_parser = run_name)]
     pub(crate) run: Option<String>,
     /// Confidence of the writer, 0 to 1
     #[arg(long, value_name = "0..1")]
@@ -540,25 +550,25 @@ pub(crate) struct Timeline {
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Filters {
     /// Only this kind
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) kind: Vec<String>,
     /// Only this label
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) label: Vec<String>,
     /// Only with this tag
     #[arg(long = "tag", value_name = "NAME[=VALUE]", value_parser = tag)]
     pub(crate) tags: Vec<(String, String)>,
     /// Only by this agent
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) agent: Vec<String>,
     /// Only of this run
-    #[arg(long)]
+    #[arg(long, value_parser = run_name)]
     pub(crate) run: Vec<String>,
     /// Only about this entity
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) entity: Vec<String>,
     /// Only of this domain
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Vec<String>,
     /// Only from this document, by the name it was stored under
     #[arg(long, value_name = "NAME")]

@@ -63,7 +63,7 @@ pub(crate) struct ReviewDecide {
     #[arg(required = true, value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// Who decides
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) by: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct ReviewEdit {
     #[arg(long)]
     pub(crate) text: Option<String>,
     /// Who decides
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) by: Option<String>,
 }
 
@@ -89,10 +89,10 @@ pub(crate) struct ReviewScopeArgs {
     #[arg(long = "of-principal", value_name = "PRINCIPAL")]
     pub(crate) of_principal: Option<String>,
     /// Records of this domain
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) domain: Option<String>,
     /// Records of this kind
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) kind: Option<String>,
 }
 

@@ -125,13 +125,13 @@ pub(crate) struct WhichRun {
 #[derive(Debug, Args)]
 pub(crate) struct RunStart {
     /// Title
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) title: Option<String>,
     /// Plan: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// Id of the run [default: a new one]
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id, default_value = "", hide_default_value = true)]
+    /// Id of the run [default: KAPSA_RUN, unless that run is archived; else a new one]
+    #[arg(long, value_name = "ID", value_parser = run_id, default_value = "", hide_default_value = true)]
     pub(crate) run: Named<RunId>,
     #[command(flatten)]
     pub(crate) place: RunPlace,
@@ -156,7 +156,7 @@ pub(crate) struct RunTaskStart {
     #[arg(value_name = "TASK", value_parser = task_id)]
     pub(crate) task: TaskId,
     /// Title; used to search what its siblings recorded
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) title: Option<String>,
     /// What to do
     #[arg(long, allow_hyphen_values = true)]
@@ -184,7 +184,7 @@ pub(crate) struct RunRecord {
     #[arg(long, value_name = "N", value_parser = confidence)]
     pub(crate) confidence: Option<f64>,
     /// Name of the agent
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
     /// When to embed it [default: now, if it is short]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
@@ -244,8 +244,20 @@ pub(crate) struct RunFinish {
     /// Merge the task into its run, or the run and its finished tasks into main
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) merge: Option<RunMerge>,
+    /// With --merge: merge why failed tasks failed, and the lessons they recorded
+    #[arg(long, requires = "merge", conflicts_with = "task")]
+    pub(crate) lessons: bool,
+    /// With --merge: merge tasks that are still running, too
+    #[arg(long, requires = "merge", conflicts_with = "task")]
+    pub(crate) include_running: bool,
+    /// Stage that ended: leaves a checkpoint and a StageTransition event
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) stage: Option<String>,
+    /// Spec that the run works on, kept with the checkpoint and the merge
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) spec: Option<String>,
     /// Who decides
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) by: Option<String>,
     /// Reason
     #[arg(long, allow_hyphen_values = true)]
@@ -296,7 +308,7 @@ impl<T> Named<T> {
     }
 }
 
-fn run_id(text: &str) -> Result<Named<RunId>, String> {
+pub(crate) fn run_id(text: &str) -> Result<Named<RunId>, String> {
     Named::parse(text, RunId::parse)
 }
 

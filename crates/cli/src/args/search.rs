@@ -131,7 +131,7 @@ pub(crate) enum ModelVerb {
         /// file; or a model file
         path: PathBuf,
         /// Name [default: that of the folder]
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         name: Option<String>,
         /// Text to put before each query
         #[arg(long, value_name = "TEXT")]

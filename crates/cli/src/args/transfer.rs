@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use kapsa_memory::transfer::Format;
 
+use super::values::run_name;
 use super::{EmbedWhen, When};
 
 /// Days that exports are kept by default.
@@ -16,13 +17,14 @@ pub(crate) struct Export {
     #[arg(long, value_enum, default_value_t = FormatArg::Capsule)]
     pub(crate) format: FormatArg,
     /// Only what belongs to this spec
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Only what belongs to this run: written in it, on its branch, or under its URIs
-    #[arg(long)]
+    #[arg(long, value_parser = run_name)]
     pub(crate) run: Option<String>,
-    /// Target [default: exports/SPEC_RUN.EXTENSION or exports/capsule.EXTENSION beside the
-    /// capsule]
+    /// Target, or `-` for standard output [default: exports/SPEC_RUN.EXTENSION or
+    /// exports/capsule.EXTENSION beside the capsule; docs/specs/SPEC/runs/RUN/capsule.mv2e with
+    /// --format mv2e]
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Replace an existing target
@@ -45,6 +47,8 @@ pub(crate) struct Export {
 pub(crate) enum FormatArg {
     /// A capsule with every revision
     Capsule,
+    /// A capsule that is encrypted, in the place where a run of a spec keeps it
+    Mv2e,
     /// One JSON record per line, as kapsa put reads it
     Jsonl,
     /// A folder with one readable file per record
@@ -60,7 +64,7 @@ pub(crate) enum FormatArg {
 impl From<FormatArg> for Format {
     fn from(format: FormatArg) -> Format {
         match format {
-            FormatArg::Capsule => Format::Capsule,
+            FormatArg::Capsule | FormatArg::Mv2e => Format::Capsule,
             FormatArg::Jsonl => Format::JsonLines,
             FormatArg::Markdown => Format::Markdown,
             FormatArg::BasicMemory => Format::BasicMemory,
@@ -95,16 +99,16 @@ pub(crate) struct Import {
     pub(crate) embed: Option<EmbedWhen>,
 }
 
-/// What becomes of an imported record where there is one of its name that differs.
+/// What becomes of a record that is imported or put, where there is one of its name that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnConflict {
     /// Take the newer one
     Newer,
     /// Keep the one that is here
     Skip,
-    /// Take the imported one
+    /// Take the one that is given
     Replace,
-    /// Import nothing
+    /// Refuse it; of an import nothing is taken then
     Fail,
 }
 

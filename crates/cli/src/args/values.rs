@@ -23,6 +23,11 @@ pub(crate) fn tag(text: &str) -> Result<(String, String), String> {
     Ok((name.to_string(), value.to_string()))
 }
 
+/// A run, by its bare id.
+pub(super) fn run_name(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(kapsa_memory::branch::run_name(text).to_string())
+}
+
 /// A JSON object.
 pub(super) fn object(text: &str) -> Result<Map<String, Value>, String> {
     crate::json_input::object(text.as_bytes()).map_err(|fault| fault.message)

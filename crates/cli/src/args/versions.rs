@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 
-use super::values::{count, object};
+use super::values::{count, object, run_name};
 use crate::examples;
 
 // The state that a reading verb looks at.
@@ -70,19 +70,24 @@ pub(crate) enum BranchVerb {
 #[derive(Debug, Args)]
 pub(crate) struct Checkpoint {
     /// Label, unique on its branch
-    #[arg(long, value_name = "NAME", required_unless_present = "stage")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "stage",
+        allow_hyphen_values = true
+    )]
     pub(crate) label: Option<String>,
     /// Reuse an existing label
     #[arg(long)]
     pub(crate) force: bool,
     /// Run stage that ended: labels the checkpoint and records a StageTransition event
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) stage: Option<String>,
     /// Spec that the run works on
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Run
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true)]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_name)]
     pub(crate) run: Option<String>,
     /// Git commit of the work at this point
     #[arg(long, value_name = "HASH")]
@@ -94,6 +99,8 @@ pub(crate) struct Checkpoints {
     /// Include every branch
     #[arg(long)]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) when: When,
 }
 
 #[derive(Debug, Args)]
@@ -102,13 +109,13 @@ pub(crate) struct EventsArgs {
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) types: Vec<String>,
     /// Only of this stage
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) stage: Option<String>,
     /// Only of this spec
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Only of this run
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = run_name)]
     pub(crate) run: Option<String>,
     /// Only after this checkpoint
     #[arg(long, value_name = "CHECKPOINT")]
@@ -151,16 +158,16 @@ pub(crate) struct Emit {
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) payload: Option<Map<String, Value>>,
     /// Spec that the run works on
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Run
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true)]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_name)]
     pub(crate) run: Option<String>,
     /// Stage of the run
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) stage: Option<String>,
     /// Agent that records it
-    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]
     pub(crate) agent: Option<String>,
     /// Never fail: print problems to standard error and exit 0
     #[arg(long)]
@@ -190,6 +197,9 @@ pub(crate) struct Merge {
     /// How much to merge
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: MergeMode,
+    /// Spec that the branch worked on, kept with the merge
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) spec: Option<String>,
     /// Show what would happen without writing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -215,10 +225,16 @@ pub(crate) struct Merge {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to", "mode", "include", "exclude", "rule"])]
     pub(crate) apply: Option<PathBuf>,
     /// Who decides
-    #[arg(long, value_name = "NAME", env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "KAPSA_AGENT",
+        hide_env_values = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) by: Option<String>,
     /// Reason, kept with the decisions
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) note: Option<String>,
 }
 
@@ -257,7 +273,7 @@ pub(crate) struct RevertWhat {
     #[arg(value_name = "COMMIT")]
     pub(crate) commit: Option<String>,
     /// Undo everything that came from a run
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = run_name)]
     pub(crate) run: Option<String>,
     /// Undo everything read from a source, such as a trace or a document
     #[arg(long, value_name = "NAME")]
@@ -276,10 +292,16 @@ pub(crate) struct Revert {
 #[derive(Debug, Default, Args)]
 pub(crate) struct Why {
     /// Who decides
-    #[arg(long, value_name = "NAME", env = "KAPSA_AGENT", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "KAPSA_AGENT",
+        hide_env_values = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) by: Option<String>,
     /// Reason
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) note: Option<String>,
 }
 
@@ -327,7 +349,7 @@ pub(crate) struct Exchange {
     pub(crate) remote: String,
     /// For a path that is no remote yet and has a history of its own: name to add it under
     /// [default: its folder or file name]
-    #[arg(long = "name", value_name = "NAME")]
+    #[arg(long = "name", value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) name: Option<String>,
 }
 

@@ -10,14 +10,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use kapsa_memory::request::{Change, Put};
-use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, is_small_put};
+use kapsa_memory::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, NewRecord, Uri, is_small_put};
 
 use super::backlog::Backlog;
 
 use super::defaults::Defaults;
 use super::embed::{Ahead, New};
-use super::known::Known;
-use super::put::{Answer, Stored, put_small, tell_one};
+use super::known::{Known, Rules};
+use super::put::{Answer, Stored, put_small, rules, tell_one};
 use super::text::standard_input;
 use super::turn::Turn;
 use crate::app::App;
@@ -157,6 +157,8 @@ pub(super) struct Bulk<'a> {
     path: PathBuf,
     turn: Turn,
     batch: Vec<NewRecord>,
+    /// The line that each of them begins on.
+    batch_lines: Vec<u64>,
     batch_bytes: usize,
     /// Line that the batch begins on: where to go on when it is lost.
     batch_line: u64,
@@ -166,8 +168,10 @@ pub(super) struct Bulk<'a> {
     first: Option<Put>,
     /// For a single record another that holds the same text.
     same: Option<Uri>,
-    /// Whether only what is new is stored.
-    if_new: bool,
+    /// What is stored only under a condition.
+    rules: Rules,
+    /// Whether all are stored in one commit, or none.
+    atomic: bool,
     /// Why the first lines that are not records are none, and how many there are in all.
     refused: Vec<CliError>,
     refused_count: u64,
@@ -187,20 +191,22 @@ impl<'a> Bulk<'a> {
         Ok(Bulk {
             app,
             defaults: defaults.clone(),
-            batch_records_max: args.batch,
+            batch_records_max: if args.atomic { BATCH_RECORDS_MAX } else { args.batch },
             batch_bytes_max: BATCH_BYTES_MAX,
             each: args.each,
             when: args.embed,
             path,
             turn: Turn::default(),
             batch: Vec::new(),
+            batch_lines: Vec::new(),
             batch_bytes: 0,
             batch_line: 1,
             next_line: 1,
             tally: Tally::default(),
             first: None,
             same: None,
-            if_new: args.if_new,
+            rules: rules(args),
+            atomic: args.atomic,
             refused: Vec::new(),
             refused_count: 0,
             ahead: None,
@@ -213,6 +219,7 @@ impl<'a> Bulk<'a> {
         let run_records = self.batch_records_max.min(PARSED_RECORDS);
         let parsed = parse_ahead(self.defaults.clone(), run_records, backlog.clone())?;
         match self.store_all(&parsed, &backlog) {
+            Ok(_) if self.stores_none() => Err(self.refusal_of_all()),
             Ok(0) if !self.refused.is_empty() => {
                 let first = self.refused.swap_remove(0);
                 Err(self.where_to_go_on(first))
@@ -238,10 +245,7 @@ impl<'a> Bulk<'a> {
                 let record = match record {
                     Ok(record) => record,
                     Err(error) => {
-                        self.refused_count += 1;
-                        if self.refused.len() < REFUSED_NAMED_MAX {
-                            self.refused.push(error);
-                        }
+                        self.refuse(error);
                         continue;
                     }
                 };
@@ -254,7 +258,8 @@ impl<'a> Bulk<'a> {
                 self.next_line = line + 1;
                 self.batch_bytes += bytes;
                 self.batch.push(record);
-                if self.batch.len() >= self.batch_records_max {
+                self.batch_lines.push(line);
+                if self.batch.len() >= self.batch_records_max && !self.atomic {
                     self.commit()?;
                 }
             }
@@ -267,7 +272,27 @@ impl<'a> Bulk<'a> {
     fn make_room(&mut self, next_bytes: usize) -> Result<()> {
         let full = self.batch.len() >= self.batch_records_max
             || self.batch_bytes + next_bytes > self.batch_bytes_max;
-        if full { self.commit() } else { Ok(()) }
+        match full {
+            true if self.atomic => Err(CliError::user(
+                "too_large",
+                format!("one commit holds at most {BATCH_RECORDS_MAX} records of 64 MiB in all"),
+            )
+            .hint("put them in parts, or without --atomic")),
+            true => self.commit(),
+            false => Ok(()),
+        }
+    }
+
+    fn refuse(&mut self, error: CliError) {
+        self.refused_count += 1;
+        if self.refused.len() < REFUSED_NAMED_MAX {
+            self.refused.push(error);
+        }
+    }
+
+    /// Whether nothing is stored since all are wanted and one was refused.
+    fn stores_none(&self) -> bool {
+        self.atomic && self.refused_count > 0
     }
 
     /// Commits what is left. When that is all there is and little, it gets its vectors in the same
@@ -275,10 +300,16 @@ impl<'a> Bulk<'a> {
     fn commit_last(&mut self) -> Result<()> {
         let is_all = self.tally.record_count == 0 && self.turn.is_free();
         let is_small = is_small_put(self.batch.iter().map(|record| record.text.as_str()));
+        if self.stores_none() {
+            return Ok(());
+        }
         if self.batch.is_empty() || !is_all || !is_small {
             return self.commit();
         }
         let known = self.known()?;
+        if self.stores_none() {
+            return Ok(());
+        }
         if known.new.is_empty() {
             return self.stored_batch(known.kept);
         }
@@ -293,7 +324,15 @@ impl<'a> Bulk<'a> {
     fn known(&mut self) -> Result<Known> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
-        let mut known = Known::of(self.app, batch, self.if_new)?;
+        let lines = std::mem::take(&mut self.batch_lines);
+        let mut known = Known::of(self.app, batch, self.rules)?;
+        for (at, error) in known.refused.drain(..) {
+            let line = lines[at];
+            let message = format!("line {line}: {}", error.message);
+            self.refuse(CliError { message, ..error }.field("line", line));
+        }
+        self.tally.unchanged += known.passed_over;
+        self.tally.record_count += known.passed_over;
         let same = known.same_text.iter().flatten().count() as u64;
         if same > 0 {
             *self.tally.same_text.get_or_insert(0) += same;
@@ -302,18 +341,33 @@ impl<'a> Bulk<'a> {
         Ok(known)
     }
 
-    /// What is said of lines that are not records, when the others are stored.
-    fn refusal(mut self) -> CliError {
-        let first = self.refused.swap_remove(0);
-        let more = self.refused_count - 1;
+    /// The first line that is refused, with a message that names all of them.
+    fn first_refused(&mut self) -> CliError {
+        let mut all = self.refused.drain(..);
+        let first = all.next().expect("a line was refused");
         let mut message = first.message.clone();
-        for other in self.refused.drain(..) {
+        for other in all {
             message = format!("{message}; {}", other.message);
         }
         let named = (REFUSED_NAMED_MAX as u64).min(self.refused_count);
         if self.refused_count > named {
             message = format!("{message}; and {} more", self.refused_count - named);
         }
+        CliError { message, ..first }
+    }
+
+    /// What is said when nothing is stored, since all were wanted.
+    fn refusal_of_all(mut self) -> CliError {
+        let first = self.first_refused();
+        let advice = first.hint.as_ref().map_or_else(String::new, |hint| format!("{hint}; "));
+        let hint =
+            format!("{advice}nothing was stored: mend these lines and put all of them again");
+        first.hint(hint).field("committed", 0).field("refused_count", self.refused_count)
+    }
+
+    /// What is said of lines that are not records, when the others are stored.
+    fn refusal(mut self) -> CliError {
+        let first = self.first_refused();
         let go_on = self.next_line;
         let done = many_done(&self.tally);
         let stored = self.tally.record_count;
@@ -323,10 +377,10 @@ impl<'a> Bulk<'a> {
             {go_on}",
             counted(stored, "record")
         );
-        let error = CliError { message, ..first }
+        let error = first
             .hint(hint)
             .field("committed", stored)
-            .field("refused_count", more + 1)
+            .field("refused_count", self.refused_count)
             .field("resume_line", go_on);
         // Their vectors are made all the same; what failed there is said by a warning.
         drop(self.stored());
@@ -338,6 +392,9 @@ impl<'a> Bulk<'a> {
             return Ok(());
         }
         let known = self.known()?;
+        if self.stores_none() {
+            return Ok(());
+        }
         if known.new.is_empty() {
             return self.stored_batch(known.kept);
         }

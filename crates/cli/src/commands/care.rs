@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats};
-use kapsa_memory::{Coverage, Reader, check, policy};
+use kapsa_memory::{Coverage, Reader, check, checkpoint, policy};
 
 use crate::app::{self, App, Status, did};
 use crate::args;
@@ -19,6 +19,8 @@ use crate::wire::care::{
 };
 use crate::{escape, locate, models};
 
+/// Up to so many records everything is counted, asked for or not: that takes a moment.
+const COUNTED_RECORDS_MAX: u64 = 10_000;
 /// Line of `stats` that the counts come before.
 const COUNTS_AT: usize = 7;
 
@@ -26,7 +28,11 @@ const COUNTS_AT: usize = 7;
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
     let reader = app.owner_reader_when(&args.when)?;
-    let (stats, coverage) = (kapsa_memory::stats(&reader, args.count)?, reader.coverage()?);
+    let mut stats = kapsa_memory::stats(&reader, args.count)?;
+    if !args.count && stats.record_count <= COUNTED_RECORDS_MAX {
+        stats = kapsa_memory::stats(&reader, true)?;
+    }
+    let coverage = reader.coverage()?;
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats, &coverage));
     }
@@ -83,6 +89,9 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         let times = stats.size_bytes as f64 / text as f64;
         lines.push(("text", format!("{}; the file is {times:.1} times as large", size(text))));
     }
+    if let Some(ratio) = stats.dedup_ratio.filter(|ratio| *ratio > 1.0) {
+        lines.push(("repeated", format!("{ratio:.2} times the size of distinct texts")));
+    }
     if stats.torn_bytes > 0 {
         lines.push((
             "torn",
@@ -110,6 +119,7 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
         found => found?,
     };
     let mut findings = check::doctor(&path);
+    findings.extend(last_checkpoint(&path));
     findings.extend(lacking_vectors(&path));
     findings.extend(lacking_model(&path));
     findings.extend(changed_policies(&path));
@@ -120,6 +130,23 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
     }
     let unwell = findings.iter().any(|found| found.level == Level::Error);
     Ok(if unwell { Status::Unwell } else { Status::Done })
+}
+
+/// The newest checkpoint that can be read, to go back to. A capsule that cannot be read is diagnosed
+/// elsewhere.
+fn last_checkpoint(path: &Path) -> Option<Diagnosis> {
+    let last = checkpoint::list(&Reader::open(path).ok()?, true).ok()?.pop()?;
+    let label = if last.label.is_empty() { String::new() } else { format!(" ({})", last.label) };
+    let message = format!(
+        "the last good checkpoint is {}{label}, #{} on {}",
+        last.id, last.sequence, last.branch
+    );
+    Some(Diagnosis {
+        level: Level::Info,
+        code: "last_checkpoint",
+        message: escape::line(&message).into_owned(),
+        hint: None,
+    })
 }
 
 /// Records that search by meaning does not see yet. A capsule that cannot be read is diagnosed

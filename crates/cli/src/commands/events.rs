@@ -96,6 +96,7 @@ fn emit(app: &mut App, args: Emit) -> Result<()> {
 fn try_emit(app: &mut App, args: Emit) -> Result<()> {
     let event_type = event_type(&args.event_type)?;
     let path = app.capsule()?;
+    app.spec.clone_from(&args.spec);
     let event = NewEvent {
         spec: args.spec.unwrap_or_default(),
         run: args.run.unwrap_or_default(),

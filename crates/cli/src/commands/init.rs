@@ -11,7 +11,7 @@ use crate::app::{App, did};
 use crate::args::{Create, Init};
 use crate::error::{CliError, Done, Result};
 use crate::out_file::expect_folder_of;
-use crate::wire::{Made, show};
+use crate::wire::{Made, Versions, show};
 use crate::{git_exclude, locate};
 
 /// Most old capsules kept beside the new one.
@@ -36,6 +36,7 @@ pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
                 capsule_path: show(&path),
                 message: None,
                 backup_path: backup.as_deref().map(show),
+                versions: Versions::OURS,
             }
         }
         Created::Existing => already_there(&path),
@@ -60,7 +61,7 @@ fn moved(backup: &Path) -> String {
 
 /// `kapsa create PATH`.
 pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
-    expect_folder_of(&args.path)?;
+    make_folder(&args.path)?;
     let made = match kapsa_memory::create(&args.path, &app.write_options(None))? {
         Created::New => {
             did(app, Done::new(format!("created {}", args.path.display())));
@@ -71,6 +72,7 @@ pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
                 capsule_path: show(&args.path),
                 message: None,
                 backup_path: None,
+                versions: Versions::OURS,
             }
         }
         Created::Existing => already_there(&args.path),
@@ -98,6 +100,7 @@ fn already_there(path: &Path) -> Made {
         capsule_path: show(path),
         message: Some(message),
         backup_path: None,
+        versions: Versions::OURS,
     }
 }
 
@@ -115,17 +118,23 @@ fn tell(app: &mut App, made: &Made) -> Result<()> {
     }
 }
 
-/// Makes the workspace's folder, and keeps its content out of version control.
+/// Makes the folder of a capsule where there is none, and keeps the content of what it makes, and of
+/// a workspace's folder, out of version control.
 pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
-    let Some(folder) = capsule.parent().filter(|folder| folder.ends_with(locate::WORKSPACE_FOLDER))
-    else {
+    let Some(folder) = capsule.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());
     };
-    let failed = |error: io::Error| CliError::io(&format!("make {}", folder.display()), &error);
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-        _ => {}
+    if folder.is_dir() && !folder.ends_with(locate::WORKSPACE_FOLDER) {
+        return Ok(());
     }
+    let failed = |error: io::Error| CliError::io(&format!("make {}", folder.display()), &error);
+    fs::create_dir_all(folder).map_err(|error| match error.kind() {
+        // A file in the place of a folder is for the caller to mend.
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            expect_folder_of(capsule).err().unwrap_or_else(|| failed(error))
+        }
+        _ => failed(error),
+    })?;
     let ignore = folder.join(".gitignore");
     match OpenOptions::new().write(true).create_new(true).open(&ignore) {
         Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|error| {

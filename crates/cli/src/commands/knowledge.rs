@@ -282,16 +282,16 @@ fn logical(text: &str) -> Result<kapsa_memory::Uri> {
 /// `kapsa replay`.
 pub(crate) fn replay(app: &mut App, verb: ReplayVerb) -> Result<Status> {
     match verb {
-        ReplayVerb::Run { run, types } => {
+        ReplayVerb::Run { run, types, when } => {
             let types = types.iter().map(|name| event_type(name)).collect::<Result<Vec<_>>>()?;
-            let timeline = replay::timeline(&app.owner_reader()?, &run, &types)?;
+            let timeline = replay::timeline(&app.owner_reader_when(&when)?, &run, &types)?;
             show_timeline(app, &run, &timeline)?;
             Ok(Status::Done)
         }
-        ReplayVerb::Verify { run, check_retrievals, check_sequence } => {
+        ReplayVerb::Verify { run, check_retrievals, check_sequence, when } => {
             let all = !check_retrievals && !check_sequence;
             let issues = replay::verify(
-                &app.owner_reader()?,
+                &app.owner_reader_when(&when)?,
                 &run,
                 all || check_retrievals,
                 all || check_sequence,

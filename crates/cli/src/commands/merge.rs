@@ -48,6 +48,10 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
     if let Some(note) = &args.note {
         request.note.clone_from(note);
     }
+    if let Some(spec) = &args.spec {
+        request.spec.clone_from(spec);
+        app.spec = Some(spec.clone());
+    }
     if args.dry_run || args.plan.is_some() {
         let plan = merge::plan(&app.whole_reader()?, &request)?;
         return match &args.plan {
@@ -93,7 +97,8 @@ fn done(merged: &Merged) -> Done {
 }
 
 fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
-    let from = args.branch_to_merge.as_ref().or(args.from.as_ref()).cloned().unwrap_or_default();
+    let from = args.branch_to_merge.as_deref().or(args.from.as_deref()).unwrap_or_default();
+    let from = branch::meant(&app.whole_reader()?, from)?;
     let to = match &args.to {
         Some(to) => to.clone(),
         None => parent_of(app, &from)?,

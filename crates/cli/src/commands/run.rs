@@ -15,7 +15,7 @@ use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::{Micros, Mode, WriteOptions, random_bits};
 use kapsa_runs::{
     Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun,
-    NewTask, PromptLayers, Role, RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started,
+    NewTask, PromptLayers, Role, RunConfig, RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started,
     Status as RunStatus, TaskId,
 };
 use serde_json::json;
@@ -147,7 +147,8 @@ fn store(setup: &Setup, workspace: &Path, options: WriteOptions) -> RunStore {
     match setup.config.layout {
         LayoutKind::Branches => RunStore::branches(workspace, options),
         LayoutKind::Files => {
-            RunStore::files(&setup.config.dir, workspace, options, moment::rfc3339)
+            let RunConfig { dir, store_extension, .. } = &setup.config;
+            RunStore::files_named(dir, workspace, store_extension, options, moment::rfc3339)
         }
     }
 }
@@ -211,22 +212,45 @@ fn tell_failure(app: &mut App, error: &CliError) -> Result<()> {
 
 fn start(app: &mut App, runs: &Runs, args: &RunStart) -> Result<Status> {
     let plan = args.plan.as_deref().map(text_of).transpose()?;
-    let run = match args.run.get() {
-        Some(run) => run.clone(),
-        None => fresh_id()?,
+    let run = match (args.run.get(), run_of_environment()?) {
+        (Some(run), _) => run.clone(),
+        (None, Some(run)) if !is_archived(runs, &run) => run,
+        (None, Some(old)) => {
+            let message = format!(
+                "run memory: {RUN_VARIABLE} names run {old}, which is archived: a new run starts"
+            );
+            app.out.warn("run_memory", &message);
+            fresh_id()?
+        }
+        (None, None) => fresh_id()?,
     };
     let new = NewRun { title: args.title.clone().unwrap_or_default(), plan };
     match make_folder(runs).and_then(|()| Ok(runs.store.start(&run, &new)?)) {
         Ok(started) => tell_started(app, runs, &run, None, &started),
         Err(error) => {
             // Later steps are of this run, whether or not its memory works; another run's must not
-            // get them.
-            if !app.out.is_json() && !args.place.strict {
+            // get them. An archived run takes none.
+            if !app.out.is_json() && !args.place.strict && !is_archived(runs, &run) {
                 app.out.line(run.as_str())?;
             }
             Err(error.field("run", run.as_str()))
         }
     }
+}
+
+/// The run that the environment names.
+fn run_of_environment() -> Result<Option<RunId>> {
+    let Some(value) = env::var_os(RUN_VARIABLE) else { return Ok(None) };
+    let named = value.to_str().ok_or_else(|| "not UTF-8".to_string()).and_then(args::run_id);
+    let named = named.map_err(|why| CliError::usage(format!("{RUN_VARIABLE}: {why}")))?;
+    Ok(named.get().cloned())
+}
+
+/// Whether a run is closed, as far as that can be read.
+fn is_archived(runs: &Runs, run: &RunId) -> bool {
+    // May be dropped: a run that cannot be read is not known to be archived, and its start says
+    // what is wrong.
+    runs.store.status(run).ok().flatten().is_some_and(|info| info.status == RunStatus::Archived)
 }
 
 /// An id that no run has: the time, and a random number.
@@ -419,6 +443,10 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
         }),
         by: args.by.clone().unwrap_or_default(),
         note: args.note.clone().unwrap_or_default(),
+        stage: args.stage.clone(),
+        spec: args.spec.clone().unwrap_or_default(),
+        lessons: args.lessons,
+        include_running: args.include_running,
     };
     if finish.merge.is_some() {
         init::make_folder(&runs.workspace)?;
@@ -480,15 +508,29 @@ fn tell_finished(
     if let Some(put) = &finished.recorded {
         app.out.line(&format!("recorded {}", put.uri.short()))?;
     }
+    if let Some(checkpoint) = &finished.checkpoint {
+        app.out.line(&format!("checkpoint {checkpoint}"))?;
+    }
     for merged in finished.merged.iter().filter(|merged| merged.conflicts.is_empty()) {
         let (from, to) = (runs.short(&merged.from), runs.short(&merged.to));
         app.out
             .line(&format!("merged {} of {from} into {to}", counted(merged.written, "record")))?;
     }
     for (task, status) in &finished.left {
-        app.out.line(&format!("left out {task}: {}", status.name()))?;
+        app.out.line(&format!("left out {task}: {}", why_left_out(task, *status)))?;
     }
     Ok(())
+}
+
+/// Why a task was left out of a merge, and how to bring it.
+fn why_left_out(task: &TaskId, status: RunStatus) -> String {
+    match status {
+        RunStatus::Running => format!(
+            "still running; finish it (kapsa run finish --task {task}), or merge it too (--include-running)"
+        ),
+        RunStatus::Failed => "failed; --lessons merges why it did".to_string(),
+        RunStatus::Done | RunStatus::Archived => status.name().to_string(),
+    }
 }
 
 fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status> {
@@ -584,6 +626,7 @@ fn config(app: &mut App, args: &args::RunConfigArgs) -> Result<()> {
         ("enabled", json!(config.enabled)),
         ("layout", json!(layout_name(config.layout))),
         ("dir", json!(show(&config.dir))),
+        ("store_extension", json!(config.store_extension)),
         ("repo_root_path", json!(show(&setup.root))),
         ("timeout_seconds", json!(config.timeout.as_secs_f64())),
         ("sibling_max_chunks", json!(config.sibling_max_chunks)),
@@ -614,6 +657,7 @@ fn config_out(setup: &Setup, file: Option<String>) -> ConfigOut {
         enabled: config.enabled,
         layout: layout_name(config.layout),
         dir: show(&config.dir),
+        store_extension: config.store_extension.clone(),
         repo_root_path: show(&setup.root),
         timeout_seconds: config.timeout.as_secs_f64(),
         sibling_max_chunks: config.sibling_max_chunks,

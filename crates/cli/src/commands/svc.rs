@@ -14,7 +14,9 @@ use kapsa_memory::request::{
     Why,
 };
 use kapsa_memory::tokens::first_bytes;
-use kapsa_memory::{Models, NewRecord, Reader, UnlockedWriter, revision_count, stats};
+use kapsa_memory::{
+    Filter, Models, NewRecord, Reader, Record, UnlockedWriter, revision_count, stats,
+};
 use serde_json::{Map, Value};
 
 use crate::app::{AnyReader, AnyWriter, App, did};
@@ -33,8 +35,15 @@ use crate::wire::svc::{
 
 /// Metadata that can be searched by: these become tags too.
 const METADATA_TAGS: [&str; 3] = ["task_id", "run_id", "role"];
+/// What is stored of a document whose text is empty: no record is without text.
+const NO_TEXT: &str = "\n";
 /// The keys that `--strict` asks for, in the order they are looked for.
 const STRICT_KEYS: [&str; 3] = ["title", "label", "text"];
+
+/// Kinds of the records that runs and their tasks are, beside the documents of their stores.
+const BOOKKEEPING_KINDS: [&str; 2] = ["run", "task"];
+/// Most of them in one store.
+const BOOKKEEPING_MAX: usize = 1 << 20;
 
 /// `kapsa svc …`.
 pub(crate) fn run(app: &mut App, verb: SvcVerb) -> Result<()> {
@@ -112,7 +121,9 @@ fn document(bytes: &[u8], strict: bool) -> Result<NewRecord> {
     let mut record = NewRecord {
         title: text("title")?,
         label: text("label")?,
-        text: text("text")?,
+        text: Some(text("text")?)
+            .filter(|text| !text.is_empty())
+            .unwrap_or_else(|| NO_TEXT.to_string()),
         ..NewRecord::default()
     };
     record.tags = tags(&metadata);
@@ -151,7 +162,8 @@ fn tags(metadata: &Map<String, Value>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A query beyond the limit is cut, not refused: a client asks with whole task descriptions.
+/// A query is text: nothing in it is an operator. One beyond the limit is cut, not refused: a client
+/// asks with whole task descriptions. The newest entries stand in only where nothing is asked for.
 fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
     let mode = match mode {
         Mode::Lex => SearchMode::Words,
@@ -161,7 +173,8 @@ fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
     FindRequest {
         k: k.min(FIND_K_MAX),
         mode,
-        fallback: true,
+        fallback: !query.contains(char::is_alphanumeric),
+        plain: true,
         duplicates: true,
         ..FindRequest::new(first_bytes(query, QUERY_BYTES_MAX))
     }
@@ -195,7 +208,7 @@ fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
 }
 
 /// What one store answers, and what kept meaning from having a say. Words answer where meaning has
-/// nothing, and the newest entries where words have nothing either.
+/// nothing.
 fn search(
     asked: &mut Asked,
     store: &Path,
@@ -205,12 +218,27 @@ fn search(
     if request.k == 0 {
         return Ok((Found::default(), None));
     }
-    let failed = match find::by_meaning(asked, &reader, request, None) {
-        Ok(found) if !found.hits.is_empty() => return Ok((found, None)),
-        answer => answer.err(),
+    // Where nothing is asked for, nothing is like it.
+    let failed = match request.fallback {
+        true => None,
+        false => match find::by_meaning(asked, &reader, request, None) {
+            Ok(found) if !found.hits.is_empty() => return Ok((documents(found), None)),
+            answer => answer.err(),
+        },
     };
     let by_words = FindRequest { mode: SearchMode::Words, ..request.clone() };
-    Ok((reader.find_by(&by_words, Models::default())?, failed))
+    Ok((documents(reader.find_by(&by_words, Models::default())?), failed))
+}
+
+/// What was found but for the records that runs and tasks are: those are no documents.
+fn documents(mut found: Found) -> Found {
+    found.hits.retain(|hit| !is_bookkeeping(&hit.record));
+    found
+}
+
+/// Whether a record only says that there is a run or a task.
+fn is_bookkeeping(record: &Record) -> bool {
+    BOOKKEEPING_KINDS.contains(&record.kind.as_str())
 }
 
 fn of_one(answers: Vec<(&Path, Found)>) -> Vec<ResultOut> {
@@ -312,9 +340,14 @@ fn result(hit: &Hit, score: f32, fallback: bool) -> ResultOut {
         label: record.label.clone(),
         score: score.into(),
         store: None,
-        text: record.text.clone(),
+        text: text_of(record).to_string(),
         title: record.title.clone(),
     }
+}
+
+/// The text of a document, as it was given.
+fn text_of(record: &Record) -> &str {
+    if record.text == NO_TEXT { "" } else { &record.text }
 }
 
 /// The stores meant by paths that may hold `*` and `?` in their last part. A path that exists is
@@ -389,9 +422,16 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
-    let records =
-        Reader::open(path)?.timeline(&TimelineRequest { limit, ..TimelineRequest::default() })?;
-    app.out.json(&EntriesOut { entries: records.iter().map(SvcEntryOut::from).collect() })
+    let reader = Reader::open(path)?;
+    let kinds = BOOKKEEPING_KINDS.map(str::to_string).to_vec();
+    let beside = Filter { kinds, ..Filter::default() };
+    let more = reader.raw().count(&beside, BOOKKEEPING_MAX)?;
+    let request =
+        TimelineRequest { limit: limit.saturating_add(more), ..TimelineRequest::default() };
+    let mut records = reader.timeline(&request)?;
+    records.retain(|record| !is_bookkeeping(record));
+    let entry = |record| SvcEntryOut { text: text_of(record), ..SvcEntryOut::from(record) };
+    app.out.json(&EntriesOut { entries: records.iter().take(limit).map(entry).collect() })
 }
 
 fn info(app: &mut App, path: &Path) -> Result<()> {

@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 
 use super::EVENT_PATIENCE;
 use crate::app::{App, Status, did};
-use crate::args;
+use crate::args::{self, FormatArg};
 use crate::error::{CliError, Done, Result};
 use crate::moment::{self, rfc3339};
-use crate::out_file::expect_named;
+use crate::out_file::is_standard_output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
@@ -31,6 +31,13 @@ use crate::wire::transfer::{ExportOut, GcOut, ImportAnswer, ImportOut, MountsOut
 
 /// What the names of sealed files end with.
 const SEALED_ENDING: &str = ".age";
+/// What the names of files of the format `mv2e` end with.
+const MV2E_ENDING: &str = ".mv2e";
+/// Where a run of a spec keeps its own.
+const SPECS_FOLDER: &str = "docs/specs";
+const RUNS_FOLDER: &str = "runs";
+/// Bytes that are handed to standard output at a time.
+const STREAM_BYTES: usize = 256 << 10;
 /// First bytes of a file, which show whether it is sealed.
 const FIRST_BYTES: u64 = 64;
 const SECONDS_PER_DAY: u64 = 86_400;
@@ -42,10 +49,25 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     let sealed = seals(args, format)?;
     let request =
         ExportRequest { spec: args.spec.clone(), run: args.run.clone(), is_unsafe: args.is_unsafe };
-    let target = target(args, &capsule, format, sealed)?;
+    let is_streamed = args.out.as_deref().is_some_and(is_standard_output);
+    let target = match is_streamed {
+        true if format.is_folder() => {
+            return Err(CliError::usage("a folder cannot be written to standard output")
+                .hint("--format capsule or jsonl, or --out FOLDER"));
+        }
+        true if app.out.is_json() => {
+            return Err(CliError::usage("standard output holds the export, or the answer in JSON")
+                .hint("name a file with --out, or leave out --json"));
+        }
+        true => PathBuf::new(),
+        false => target(args, &capsule, format, sealed)?,
+    };
     let reader = reader_of(app, args)?;
     let export = export::gather(&reader, &request)?;
     let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
+    if is_streamed {
+        return stream(app, &export, format, &capsule, passphrase.as_ref());
+    }
     make_folder_of(&target)?;
     let written = write(&export, format, &target, passphrase.as_ref(), args.force)?;
     did(app, Done::new(format!("exported to {}", target.display())));
@@ -78,6 +100,34 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     ))
 }
 
+/// Writes the export to standard output, once it is whole. It leaves no event: nobody knows where it
+/// goes.
+fn stream(
+    app: &mut App,
+    export: &Export,
+    format: Format,
+    capsule: &Path,
+    passphrase: Option<&Passphrase>,
+) -> Result<()> {
+    let stage = Stage::beside(capsule)?;
+    let mut whole = stage.path("plain");
+    export.write(format, &whole, rfc3339)?;
+    if let Some(passphrase) = passphrase {
+        let sealed = stage.path("sealed");
+        seal(passphrase, &whole, &sealed)?;
+        whole = sealed;
+    }
+    let failed = |error: io::Error| CliError::io(&format!("read {}", whole.display()), &error);
+    let mut file = File::open(&whole).map_err(failed)?;
+    let mut part = vec![0; STREAM_BYTES];
+    loop {
+        match file.read(&mut part).map_err(failed)? {
+            0 => return Ok(()),
+            read => app.out.own(&part[..read])?,
+        }
+    }
+}
+
 /// The branch that is meant; the run's own, where only that knows the moment that is meant.
 fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
     let reader = app.owner_reader_when(&args.when);
@@ -95,7 +145,12 @@ fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
 
 /// Whether the export is to be sealed: a run's is, unless the flags say otherwise.
 fn seals(args: &args::Export, format: Format) -> Result<bool> {
-    let sealed = args.encrypt || args.run.is_some() && !args.no_encrypt;
+    if args.format == FormatArg::Mv2e && args.no_encrypt {
+        return Err(CliError::usage("the format mv2e is encrypted")
+            .hint("--format capsule --no-encrypt writes a capsule as it is"));
+    }
+    let is_wanted = args.encrypt || args.format == FormatArg::Mv2e;
+    let sealed = is_wanted || args.run.is_some() && !args.no_encrypt;
     if sealed && format.is_folder() {
         return Err(CliError::usage("a folder of readable files cannot be encrypted").hint(
             "use --no-encrypt, or a format that can be encrypted: --format capsule or jsonl",
@@ -112,19 +167,34 @@ fn passphrase(app: &App, seals: bool) -> Result<Passphrase> {
 /// Where the export goes. `--out` keeps the name it was given.
 fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> Result<PathBuf> {
     let target = match &args.out {
-        Some(out) => {
-            expect_named(out)?;
-            out.clone()
-        }
+        Some(out) => out.clone(),
         None => {
             let parts: Vec<String> =
                 [&args.spec, &args.run].into_iter().flatten().map(|part| safe_part(part)).collect();
+            let is_mv2e = args.format == FormatArg::Mv2e;
+            if let ([spec, run], true) = (parts.as_slice(), is_mv2e) {
+                let folder = Path::new(SPECS_FOLDER).join(spec).join(RUNS_FOLDER).join(run);
+                return free(
+                    folder.join(format!("capsule{MV2E_ENDING}")),
+                    capsule,
+                    format,
+                    args.force,
+                );
+            }
             let stem = if parts.is_empty() { "capsule".to_string() } else { parts.join("_") };
             let ending = if sealed { SEALED_ENDING } else { "" };
-            let name = format!("{stem}.{}{ending}", format.extension());
+            let name = match is_mv2e {
+                true => format!("{stem}{MV2E_ENDING}"),
+                false => format!("{stem}.{}{ending}", format.extension()),
+            };
             capsule.with_file_name(EXPORTS_FOLDER).join(name)
         }
     };
+    free(target, capsule, format, args.force)
+}
+
+/// The target, unless something is there that is not to be replaced.
+fn free(target: PathBuf, capsule: &Path, format: Format, force: bool) -> Result<PathBuf> {
     let itself = target
         .canonicalize()
         .is_ok_and(|target| capsule.canonicalize().is_ok_and(|capsule| capsule == target));
@@ -137,7 +207,7 @@ fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> 
     }
     let there = target.symlink_metadata();
     if there.as_ref().is_ok_and(|found| !format.is_folder() && found.is_dir())
-        || there.is_ok() && !args.force
+        || there.is_ok() && !force
     {
         return Err(Error::TargetExists { path: target }.into());
     }

@@ -134,6 +134,7 @@ fn switch(app: &mut App, name: &str) -> Result<()> {
 /// `kapsa checkpoint`.
 pub(crate) fn checkpoint(app: &mut App, args: args::Checkpoint) -> Result<()> {
     let path = app.capsule()?;
+    app.spec.clone_from(&args.spec);
     let run = if args.stage.is_some() { args.run.unwrap_or_default() } else { String::new() };
     let new = NewCheckpoint {
         label: args.label.unwrap_or_default(),
@@ -154,7 +155,7 @@ pub(crate) fn checkpoint(app: &mut App, args: args::Checkpoint) -> Result<()> {
 
 /// `kapsa checkpoints`.
 pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()> {
-    let found = checkpoint::list(&app.owner_reader()?, args.all)?;
+    let found = checkpoint::list(&app.owner_reader_when(&args.when)?, args.all)?;
     if app.out.is_json() {
         return app.out.json(&CheckpointsOut::of(&found));
     }
@@ -493,6 +494,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
             size_bytes: content.len(),
             preview: &content[..end],
             output_path,
+            versions: wire::Versions::OURS,
         });
     }
     if out.is_some() { Ok(()) } else { app.out.exact(&content) }

@@ -236,7 +236,7 @@ mod tests {
     fn flags_are_those_of_the_verb_and_of_every_verb() {
         assert_eq!(words("put --te"), ["--text"]);
         assert_eq!(words("put --text x --confi"), ["--confidence"]);
-        assert_eq!(words("svc put --str"), ["--strict"]);
+        assert_eq!(words("svc put --stri"), ["--strict-exit", "--strict"]);
         for before in ["--lock", "stats --lock", "branch create --lock"] {
             assert_eq!(words(before), ["--lock-timeout"], "{before}");
         }

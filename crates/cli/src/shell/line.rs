@@ -166,6 +166,7 @@ mod tests {
             min_trust: None,
             json: true,
             lock_timeout: Some(Duration::from_secs(3)),
+            strict_exit: false,
             color: clap::ColorChoice::Never,
         }
     }

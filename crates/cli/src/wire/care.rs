@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::key::{ExpectedChainOut, SignaturesOut};
-use super::{Time, show};
+use super::{Time, Versions, show};
 
 /// Sizes and counts of a capsule.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -30,21 +30,27 @@ pub(crate) struct StatsOut<'a> {
     record_count: u64,
     /// Number of commits.
     commit_count: u64,
-    /// Number of live URIs, with `--count`.
+    /// Number of live URIs, with `--count` or in a small capsule.
     #[serde(skip_serializing_if = "Option::is_none")]
     uri_count: Option<u64>,
-    /// Number of branches, `main` and archived ones included, with `--count`.
+    /// Number of branches, `main` and archived ones included, with `--count` or in a small capsule.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch_count: Option<u64>,
-    /// Number of checkpoints on all branches, with `--count`.
+    /// Number of checkpoints on all branches, with `--count` or in a small capsule.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint_count: Option<u64>,
-    /// Number of events on all branches, with `--count`.
+    /// Number of events on all branches, with `--count` or in a small capsule.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_count: Option<u64>,
-    /// Bytes of the titles and texts of all revisions that were not erased, with `--count`.
+    /// Bytes of the titles and texts of all revisions that were not erased, with `--count` or in a small capsule.
     #[serde(skip_serializing_if = "Option::is_none")]
     text_bytes: Option<u64>,
+    /// `text_bytes` as a multiple of what distinct texts take; 1 if no text was written twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dedup_ratio: Option<f64>,
+    /// How far the index is; `behind` is no loss, since searches read the rest as well.
+    #[schemars(extend("enum" = ["empty", "current", "behind"]))]
+    index_status: &'static str,
     /// When the newest commit was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     committed_at: Option<Time>,
@@ -63,6 +69,8 @@ pub(crate) struct StatsOut<'a> {
     /// Its vectors, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     vectors: Option<VectorsOut<'a>>,
+    #[serde(flatten)]
+    versions: Versions,
 }
 
 /// The vectors of a capsule.
@@ -121,6 +129,12 @@ impl<'a> StatsOut<'a> {
             checkpoint_count: stats.checkpoint_count,
             event_count: stats.event_count,
             text_bytes: stats.text_bytes,
+            dedup_ratio: stats.dedup_ratio,
+            index_status: match (stats.record_count, stats.tail_records) {
+                (0, _) => "empty",
+                (_, 0) => "current",
+                _ => "behind",
+            },
             committed_at: stats.last_commit_at.map(Time),
             chain: &stats.chain,
             segment_count: stats.segment_count,
@@ -129,6 +143,7 @@ impl<'a> StatsOut<'a> {
             torn_bytes: stats.torn_bytes,
             generation: stats.generation,
             vectors: VectorsOut::of(coverage),
+            versions: Versions::OURS,
         }
     }
 }
@@ -279,6 +294,8 @@ pub(crate) struct DoctorOut<'a> {
     capsule_path: String,
     /// The findings.
     diagnostics: Vec<DiagnosisOut<'a>>,
+    #[serde(flatten)]
+    versions: Versions,
 }
 
 /// A finding about a capsule.
@@ -303,6 +320,7 @@ impl<'a> DoctorOut<'a> {
             status: status(findings),
             capsule_path: show(path),
             diagnostics: findings.iter().map(DiagnosisOut::from).collect(),
+            versions: Versions::OURS,
         }
     }
 }

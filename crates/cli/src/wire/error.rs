@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Time;
+use super::Versions;
 use super::WarningOut;
 use super::fs::TraceOut;
 use crate::error::CliError;
@@ -14,6 +15,8 @@ use crate::error::CliError;
 pub(crate) struct ErrorOut<'a> {
     /// What went wrong.
     pub(crate) error: ErrorBody<'a>,
+    #[serde(flatten)]
+    versions: Versions,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(skip)]
     warnings: &'a [WarningOut],
@@ -45,6 +48,7 @@ impl<'a> From<&'a CliError> for ErrorOut<'a> {
                 hint,
                 fields: &error.fields,
             },
+            versions: Versions::OURS,
             warnings: &error.warnings,
         }
     }

@@ -74,6 +74,20 @@ impl JsonSchema for Time {
     }
 }
 
+/// What made an answer.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(crate) struct Versions {
+    /// Version of the JSON of these answers. It changes when a field changes its meaning.
+    schema_version: u32,
+    /// Version of kapsa.
+    tool_version: &'static str,
+}
+
+impl Versions {
+    pub(crate) const OURS: Versions =
+        Versions { schema_version: 1, tool_version: env!("CARGO_PKG_VERSION") };
+}
+
 /// How much of a list an answer holds.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct Extent {

@@ -4,6 +4,8 @@ use kapsa_memory::request::{Change, Put};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Versions;
+
 /// A capsule that was created, or was there already.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Made {
@@ -19,6 +21,8 @@ pub(crate) struct Made {
     /// The old capsule, which `--force` replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) backup_path: Option<String>,
+    #[serde(flatten)]
+    pub(crate) versions: Versions,
 }
 
 /// What happened to one record.

@@ -430,6 +430,9 @@ pub(crate) struct FinishedOut<'a> {
     /// URI of the output that was recorded, since the task had recorded none.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<&'a str>,
+    /// Id of the checkpoint that the end of the stage left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint_id: Option<&'a str>,
     /// What was merged, in order.
     merged: Vec<MergedOut<'a>>,
     /// Tasks that were left out of the merge, since they are not done, with their status.
@@ -469,6 +472,7 @@ impl<'a> FinishedOut<'a> {
             task,
             status: finished.status.name(),
             recorded: finished.recorded.as_ref().map(|put| put.uri.as_str()),
+            checkpoint_id: finished.checkpoint.as_deref(),
             merged: finished.merged.iter().map(MergedOut::from).collect(),
             left_out: finished
                 .left
@@ -507,6 +511,8 @@ pub(crate) struct ConfigOut {
     pub(crate) layout: &'static str,
     /// Folder of runs kept as files.
     pub(crate) dir: String,
+    /// What names of stores of runs kept as files end in.
+    pub(crate) store_extension: String,
     /// Root of the repository.
     pub(crate) repo_root_path: String,
     /// How long a step may take, in seconds.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Extent, RecordOut, Time, given};
+use super::{Extent, RecordOut, Time, Versions, given};
 use crate::args::EventsArgs;
 
 /// A list of branches.
@@ -174,12 +174,15 @@ pub(crate) struct CheckpointsOut<'a> {
     extent: Extent,
     /// The checkpoints, oldest first.
     checkpoints: Vec<CheckpointOut<'a>>,
+    #[serde(flatten)]
+    versions: Versions,
 }
 
 impl<'a> CheckpointsOut<'a> {
     pub(crate) fn of(found: &'a [Checkpoint]) -> CheckpointsOut<'a> {
         let checkpoints = found.iter().map(CheckpointOut::from).collect();
-        CheckpointsOut { extent: Extent::whole(found.len()), checkpoints }
+        let extent = Extent::whole(found.len());
+        CheckpointsOut { extent, checkpoints, versions: Versions::OURS }
     }
 }
 
@@ -190,11 +193,13 @@ pub(crate) struct MadeCheckpoint<'a> {
     created: bool,
     #[serde(flatten)]
     checkpoint: CheckpointOut<'a>,
+    #[serde(flatten)]
+    versions: Versions,
 }
 
 impl<'a> MadeCheckpoint<'a> {
     pub(crate) fn of(made: &'a Checkpoint) -> MadeCheckpoint<'a> {
-        MadeCheckpoint { created: true, checkpoint: made.into() }
+        MadeCheckpoint { created: true, checkpoint: made.into(), versions: Versions::OURS }
     }
 }
 
@@ -256,6 +261,8 @@ pub(crate) struct EventsOut<'a> {
     events: Vec<EventOut<'a>>,
     /// What the list was narrowed down to.
     filters: EventFilters<'a>,
+    #[serde(flatten)]
+    versions: Versions,
 }
 
 /// The flags that narrowed down a list of events.
@@ -303,7 +310,8 @@ impl<'a> EventFilters<'a> {
 impl<'a> EventsOut<'a> {
     pub(crate) fn of(events: &'a [Event], more: bool, filters: EventFilters<'a>) -> EventsOut<'a> {
         let extent = Extent::cut(events.len(), more);
-        EventsOut { extent, events: events.iter().map(EventOut::from).collect(), filters }
+        let events = events.iter().map(EventOut::from).collect();
+        EventsOut { extent, events, filters, versions: Versions::OURS }
     }
 }
 
@@ -497,4 +505,6 @@ pub(crate) struct Resolved<'a> {
     /// The file that the content was written to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output_path: Option<String>,
+    #[serde(flatten)]
+    pub(crate) versions: Versions,
 }

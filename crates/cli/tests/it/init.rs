@@ -97,3 +97,15 @@ fn no_capsule_is_an_error_with_a_hint_and_makes_nothing() {
     let left = std::fs::read_dir(sandbox.path("")).expect("a folder").count();
     assert_eq!(left, 0, "a failed call makes no file");
 }
+
+#[test]
+fn folders_are_made_and_kept_out_of_version_control() {
+    let sandbox = Sandbox::empty();
+    assert_eq!(sandbox.json(&["create", "new/deep/a.kapsa"])["created"], true);
+    assert_eq!(bytes(&sandbox.path("new/deep/.gitignore")), b"*\n");
+    assert_eq!(sandbox.json(&["--capsule", "other/b.kapsa", "init"])["created"], true);
+    assert!(sandbox.path("other/b.kapsa").is_file());
+    std::fs::create_dir(sandbox.path("mine")).expect("a folder");
+    sandbox.ok(&["create", "mine/a.kapsa"]);
+    assert!(!sandbox.path("mine/.gitignore").exists(), "a folder of somebody else's is left alone");
+}

@@ -210,8 +210,8 @@ fn a_folder_that_is_missing_is_named() {
     sandbox.ok(&["put", "--text", "kept", "--uri", "note/kept"]);
     sandbox.write("file", "not a folder");
     for call in [
-        &["create", "no/dir/x.kapsa"][..],
-        &["create", "file/x.kapsa"],
+        &["create", "file/x.kapsa"][..],
+        &["--capsule", "file/x.kapsa", "init"],
         &["clone", "no/dir/x.kapsa"],
         &["salvage", "no/dir/x.kapsa"],
         &["resolve-uri", "note/kept", "--out", "no/dir/x"],

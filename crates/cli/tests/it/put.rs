@@ -211,3 +211,96 @@ fn a_small_put_and_its_vectors_are_one_commit() {
     assert_eq!(put(&["-"], two), (Some(2), Some(0)));
     assert_eq!(put(&["--text", "found by words", "--embed", "later"], b""), (Some(3), Some(1)));
 }
+
+#[test]
+fn lines_that_are_no_records_are_named_and_all_others_are_stored() {
+    let sandbox = Sandbox::new();
+    let lines = [
+        r#"{"text":"one"}"#,
+        r#"{"text":"cut"#,
+        r#"{"text":"half \ud800 of a pair"}"#,
+        r#"{"text":"two","confidence":7}"#,
+        "no JSON",
+        r#"["a list"]"#,
+        r#"{"text":"three"}"#,
+    ];
+    let input = lines.join("\n");
+    let error = sandbox.fails_with(&["put", "--json", "-"], input.as_bytes(), 1, "invalid_json");
+    let message = error["message"].as_str().expect("a message");
+    for line in 2..=6 {
+        assert!(message.contains(&format!("line {line}")), "{line}: {message}");
+    }
+    assert_eq!((&error["committed"], &error["refused_count"]), (&2.into(), &5.into()), "{error}");
+    assert_eq!(sandbox.count(), 2);
+    let all = ["put", "-", "--atomic"];
+    let error = sandbox.fails_with(&all, input.as_bytes(), 1, "invalid_json");
+    assert_eq!((&error["committed"], &error["refused_count"]), (&0.into(), &5.into()), "{error}");
+    assert_eq!(sandbox.count(), 2, "all or nothing");
+    let good: String = (0..3000).map(|n| format!("{{\"text\":\"record {n}\"}}\n")).collect();
+    let stored = sandbox.json_with(&all, good.as_bytes());
+    assert_eq!((&stored["added"], &stored["commit_count"]), (&3000.into(), &1.into()), "{stored}");
+}
+
+#[test]
+fn who_wins_where_a_uri_is_taken_is_chosen() {
+    let old = br#"{"uri":"note/x","text":"old","created_at":"2020-01-01T00:00:00Z"}
+{"uri":"note/y","text":"other"}
+"#;
+    let text = |sandbox: &Sandbox| sandbox.json(&["get", "note/x"])["text"].clone();
+    let put = |how: &str| {
+        let sandbox = Sandbox::new();
+        sandbox.ok(&["put", "--uri", "note/x", "--text", "new"]);
+        let run = sandbox.run_with(&["put", "--json", "-", "--on-conflict", how], old);
+        assert_eq!(sandbox.json(&["get", "note/y"])["text"], "other", "{how}: {run:?}");
+        (run.code, text(&sandbox), run)
+    };
+    for (how, wins) in [("newer", "new"), ("skip", "new"), ("replace", "old")] {
+        let (code, there, run) = put(how);
+        assert_eq!((code, &there), (Some(0), &wins.into()), "{how}: {run:?}");
+    }
+    let (code, there, run) = put("fail");
+    assert_eq!((code, &there), (Some(1), &"new".into()), "{run:?}");
+    let error: serde_json::Value = serde_json::from_str(run.err.trim()).expect("JSON");
+    assert_eq!(
+        (&error["error"]["code"], &error["error"]["line"], &error["error"]["committed"]),
+        (&"exists".into(), &1.into(), &1.into()),
+        "{error}"
+    );
+
+    let sandbox = Sandbox::new();
+    let twice = br#"{"uri":"note/x","text":"2021","created_at":"2021-01-01T00:00:00Z"}
+{"uri":"note/x","text":"2020","created_at":"2020-01-01T00:00:00Z"}
+{"uri":"note/x","text":"2022","created_at":"2022-01-01T00:00:00Z"}
+"#;
+    let stored = sandbox.json_with(&["put", "-", "--on-conflict", "newer"], twice);
+    assert_eq!((text(&sandbox), &stored["unchanged"]), ("2022".into(), &1.into()), "{stored}");
+    let atomic = ["put", "-", "--on-conflict", "fail", "--atomic"];
+    sandbox.fails_with(&atomic, old, 1, "exists");
+    sandbox.fails(&["get", "note/y"], 1, "uri_not_found");
+    sandbox.fails(&["put", "--uri", "note/x", "--text", "z", "--on-conflict", "fail"], 1, "exists");
+    sandbox.write("a.md", "text");
+    sandbox.fails(&["put", "a.md", "--on-conflict", "skip"], 1, "usage");
+}
+
+#[test]
+fn numbers_are_times_in_any_unit_or_refused() {
+    let sandbox = Sandbox::new();
+    let times = [
+        "1767225600",
+        "1767225600000",
+        "1767225600000000",
+        "1767225600.0",
+        "\"1767225600\"",
+        "\"1767225600.0\"",
+        "\"2026-01-01T00:00:00Z\"",
+    ];
+    for time in times {
+        let line = format!("{{\"uri\":\"t\",\"text\":\"x\",\"created_at\":{time}}}");
+        sandbox.json_with(&["put", "-"], line.as_bytes());
+        assert_eq!(sandbox.json(&["get", "t"])["created_at"], "2026-01-01T00:00:00Z", "{time}");
+    }
+    for time in ["0", "5", "86400", "1.5", "\"5\""] {
+        let line = format!("{{\"text\":\"y\",\"created_at\":{time}}}");
+        sandbox.fails_with(&["put", "--json", "-"], line.as_bytes(), 1, "invalid_json");
+    }
+}

@@ -206,7 +206,13 @@ fn stats_count_and_info_is_the_same() {
         Some(std::fs::metadata(sandbox.capsule()).expect("a capsule").len())
     );
     assert_eq!(sandbox.json(&["info"])["record_count"], 3);
-    assert!(sandbox.json(&["stats"]).get("uri_count").is_none());
+    let small = sandbox.json(&["stats"]);
+    assert_eq!((&small["uri_count"], &small["checkpoint_count"]), (&1.into(), &0.into()));
+    assert_eq!(small["index_status"], "behind");
+    assert_eq!(small["dedup_ratio"], 1.0);
+    sandbox.ok(&["put", "--uri", "note/again", "--text", "the same words, twice"]);
+    sandbox.ok(&["put", "--uri", "note/twice", "--text", "the same words, twice"]);
+    assert!(sandbox.json(&["stats"])["dedup_ratio"].as_f64() > Some(1.0));
     assert!(sandbox.ok(&["stats"]).contains("records"));
 }
 
@@ -318,4 +324,50 @@ fn reading_makes_no_file_and_changes_none() {
         assert_eq!(names, ["copy.kapsa"], "{verb:?}");
     }
     assert_eq!(std::fs::read(&lone).expect("there"), before);
+}
+
+#[test]
+fn doctor_names_the_last_good_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "x"]);
+    sandbox.ok(&["checkpoint", "--label", "v1"]);
+    let last = sandbox.json(&["checkpoint", "--label", "v2"]);
+    let id = last["checkpoint_id"].as_str().expect("an id");
+    let told = sandbox.ok(&["doctor"]);
+    assert!(told.contains(&format!("the last good checkpoint is {id} (v2), #3 on main")), "{told}");
+}
+
+#[test]
+fn answers_that_programs_keep_name_their_version() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "a", "--text", "x"]);
+    let answers = [
+        &["doctor"][..],
+        &["stats"],
+        &["checkpoint", "--label", "v1"],
+        &["checkpoints"],
+        &["events"],
+        &["resolve-uri", "a"],
+        &["init"],
+    ];
+    for call in answers {
+        let answer = sandbox.json(call);
+        assert_eq!(answer["schema_version"], 1, "{call:?}");
+        assert_eq!(answer["tool_version"], env!("CARGO_PKG_VERSION"), "{call:?}");
+    }
+    let failed = sandbox.run(&["get", "nothing", "--json"]);
+    let error: serde_json::Value = serde_json::from_str(failed.err.trim()).expect("JSON");
+    assert_eq!(error["schema_version"], 1);
+}
+
+#[test]
+fn exit_code_3_is_there_for_those_who_ask() {
+    let sandbox = Sandbox::new();
+    let call = ["events", "--type", "Nope"];
+    sandbox.fails(&call, 1, "unknown_event_type");
+    sandbox.fails(&["--strict-exit", "events", "--type", "Nope"], 3, "unknown_event_type");
+    sandbox.fails(&["--strict-exit", "get", "nothing"], 1, "uri_not_found");
+    let mut command = sandbox.command();
+    let run = command.args(call).env("KAPSA_STRICT_EXIT", "1").output().expect("it runs");
+    assert_eq!(run.status.code(), Some(3));
 }

@@ -578,3 +578,180 @@ fn meaning_finds_a_sibling_in_other_words() {
         assert!(by_meaning["lines"][0]["score"].as_f64() > Some(0.0), "{layout}");
     });
 }
+
+const RUN_NAMES: [&str; 3] = ["run_5", "run/5", "5"];
+
+#[test]
+fn a_run_is_the_same_run_however_its_id_is_written() {
+    let sandbox = Sandbox::empty();
+    sandbox.ok(&["run", "start", "--run", "run_5", "--title", "T"]);
+    let task = ["run", "record", "--run", "run/5", "--task", "t1", "--role", "builder"];
+    sandbox.ok(&[&task[..], &["--text", "the port is 5433"]].concat());
+    let payload = r#"{"call_id":"c","tool_name":"x","input":{}}"#;
+    for run in RUN_NAMES {
+        sandbox.ok(&["event", "emit", "ToolCall", "--run", run, "--payload", payload]);
+        sandbox.ok(&["put", "--run", run, "--text", &format!("a note about ports of {run}")]);
+    }
+    let answers = |run: &str| {
+        let events = sandbox.json(&["events", "--run", run]);
+        let out = format!("{}.kapsa", run.replace('/', "-"));
+        let export = ["export", "--run", run, "--no-encrypt", "--out", &out];
+        let exported = sandbox.json(&export);
+        (
+            events["events"].clone(),
+            sandbox.json(&["find", "ports", "--run", run])["hits"].clone(),
+            sandbox.json(&["merge", run, "--dry-run"]),
+            exported["content_hash"].clone(),
+            exported.get("warnings").cloned(),
+        )
+    };
+    let first = answers(RUN_NAMES[0]);
+    assert_eq!(first.0.as_array().map(Vec::len), Some(3), "{first:?}");
+    assert_eq!(first.1.as_array().map(Vec::len), Some(3), "{first:?}");
+    assert_eq!(first.4, None);
+    for run in &RUN_NAMES[1..] {
+        let next = answers(run);
+        // The first export left an event of its own, which no export holds.
+        let calls = |events: &Value| {
+            let all = events.as_array().expect("a list").iter();
+            all.filter(|event| event["event_type"] == "ToolCall").cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(calls(&next.0), calls(&first.0), "{run}");
+        assert_eq!((&next.1, &next.2, &next.3), (&first.1, &first.2, &first.3), "{run}");
+    }
+}
+
+#[test]
+fn a_merge_of_a_task_is_an_event_of_its_run() {
+    let sandbox = Sandbox::empty();
+    started(&sandbox);
+    sandbox.ok(&["run", "finish", "--task", "task-1", "--merge", "curated"]);
+    let events = sandbox.json(&["events", "--all"]);
+    let merged = &events["events"][0];
+    assert_eq!((&merged["event_type"], &merged["run"]), (&json!("BranchMerged"), &json!("17")));
+    assert_eq!(merged["payload"]["from_branch"], "run/17/task-1");
+    let made = sandbox.json(&["--branch", "run/17", "checkpoints"]);
+    assert_eq!(made["checkpoints"][0]["run"], "17", "{made}");
+}
+
+#[test]
+fn a_branch_of_a_run_made_by_hand_is_finished_as_a_run() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["branch", "create", "run/17"]);
+    assert_eq!(sandbox.json(&["run", "list"])["count"], 0, "nobody started it");
+    assert_eq!(sandbox.json(&["run", "status", "--run", "run_17"])["status"], "running");
+    sandbox.json(&["--branch", "run/17", "put", "--uri", "a", "--text", "the port is 5433"]);
+    let finished = sandbox.json(&["run", "finish", "--run", "17", "--merge", "curated"]);
+    assert_eq!((&finished["ok"], &finished["status"]), (&json!(true), &json!("done")));
+    assert_eq!(sandbox.ok(&["get", "a"]).lines().last(), Some("the port is 5433"));
+}
+
+#[test]
+fn a_variable_that_names_an_archived_run_starts_a_new_one() {
+    both(|sandbox, _| {
+        sandbox.ok(&["run", "start", "--run", "old"]);
+        sandbox.ok(&["run", "archive", "--run", "old"]);
+        let mut command = sandbox.command();
+        command.args(["run", "start", "--title", "new"]).env("KAPSA_RUN", "old");
+        let run = crate::support::Run::from(command.output().expect("it runs"));
+        let id = run.out.trim();
+        assert!(run.code == Some(0) && !id.is_empty() && id != "old", "{run:?}");
+        assert!(run.err.contains("archived"), "{run:?}");
+        assert_eq!(sandbox.json(&["run", "status", "--run", id])["title"], "new");
+        let asked = sandbox.run(&["run", "start", "--run", "old"]);
+        assert_eq!((asked.code, asked.out.as_str()), (Some(0), ""), "nothing to go on with");
+    });
+}
+
+/// 971-A4: a run that completes a stage leaves a checkpoint of it.
+#[test]
+fn the_end_of_a_stage_leaves_a_checkpoint_and_its_event() {
+    both(|sandbox, layout| {
+        started(sandbox);
+        let done = sandbox.json(&["run", "finish", "--task", "task-1", "--stage", "build"]);
+        assert!(done["checkpoint_id"].is_string(), "{done}");
+        let call = ["run", "finish", "--stage", "unlock", "--spec", "S-1", "--merge", "curated"];
+        let finished = sandbox.json(&call);
+        assert!(finished["checkpoint_id"].is_string(), "{finished}");
+        if layout == "branches" {
+            let on = ["--branch", "run/17", "checkpoints"];
+            let made = sandbox.json(&on)["checkpoints"].clone();
+            let stage =
+                made.as_array().expect("a list").iter().find(|one| one["stage"] == "unlock");
+            let stage = stage.unwrap_or_else(|| panic!("{made}"));
+            assert_eq!((&stage["run"], &stage["spec"]), (&json!("17"), &json!("S-1")));
+            let events = sandbox.json(&["events", "--type", "StageTransition", "--run", "17"]);
+            let stages = events["events"].to_string();
+            assert!(stages.contains("unlock"), "main sees what was merged into it: {stages}");
+        }
+    });
+}
+
+#[test]
+fn what_a_merge_leaves_out_is_said_with_how_to_bring_it() {
+    both(|sandbox, _| {
+        started(sandbox);
+        sandbox.ok(&["run", "task", "start", "bad", "--title", "Move the port"]);
+        let built = ["run", "record", "--task", "bad", "--role", "builder", "--text"];
+        sandbox.ok(&[&built[..], &["Port 5500 is open now."]].concat());
+        let why = "The firewall blocks port 5500.";
+        sandbox.ok(&["run", "finish", "--task", "bad", "--failed", "--summary", why]);
+        let told = sandbox.ok(&["run", "finish", "--merge", "curated"]);
+        for part in [
+            "left out task-1: still running",
+            "kapsa run finish --task task-1",
+            "--include-running",
+            "left out bad: failed",
+            "--lessons",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert_eq!(sandbox.json(&["find", "port 5433 5500"])["count"], 0, "nothing was finished");
+        let call = ["run", "finish", "--run", "17", "--merge", "curated", "--lessons"];
+        let finished = sandbox.json(&[&call[..], &["--include-running"]].concat());
+        assert_eq!(finished["left_out"], json!({}), "{finished}");
+        let found = sandbox.json(&["find", "port 5433 5500", "--full"]).to_string();
+        assert!(found.contains(why) && found.contains("Decided: port 5433."), "{found}");
+        assert!(!found.contains("is open now"), "only the lessons of what failed: {found}");
+    });
+}
+
+#[test]
+fn a_long_plan_about_something_else_leaves_room_for_what_answers() {
+    both(|sandbox, _| {
+        let plan = "Ship the brochure about gardens and water its roses every week. ".repeat(60);
+        sandbox.json_with(&["run", "start", "--run", "17", "--plan", "-"], plan.as_bytes());
+        let task = ["run", "record", "--task", "t1", "--role", "builder", "--text"];
+        sandbox.ok(&[&task[..], &["The client speaks TLS on port 5433."]].concat());
+        let why = "The firewall blocks port 5500.";
+        sandbox.ok(&["run", "task", "start", "bad", "--title", "Move the port"]);
+        sandbox.ok(&["run", "finish", "--task", "bad", "--failed", "--summary", why]);
+        sandbox.ok(&["run", "task", "start", "t2", "--title", "Write the client for the port"]);
+        for budget in ["80", "100", "200"] {
+            let ask = ["run", "context", "--task", "t2", "--role", "builder", "--budget", budget];
+            let text = sandbox.ok(&ask);
+            assert!(text.contains("port 5433"), "{budget}: {text}");
+            assert!(text.len() <= 4 * budget.parse::<usize>().expect("a number"), "{text}");
+            assert!(budget == "80" || text.contains(why), "{budget}: {text}");
+        }
+    });
+}
+
+#[test]
+fn stores_of_runs_may_have_another_ending() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("kapsa.toml", "[run]\nlayout = 'files'\nstore_extension = 'mv2'\n");
+    sandbox.json_with(&["run", "start", "--run", "17", "--title", "T", "--plan", "-"], b"first");
+    sandbox.json_with(&["run", "start", "--run", "17", "--plan", "-"], b"second");
+    sandbox.ok(&["run", "record", "--task", "t1", "--role", "builder", "--text", "built"]);
+    let of_task = sandbox.json(&["svc", "timeline", ".kapsa/runs/17/tasks/t1.mv2"]);
+    assert_eq!(of_task["entries"][0]["text"], "built");
+    let of_run = sandbox.json(&["svc", "timeline", ".kapsa/runs/17/run.mv2"]);
+    let labels: Vec<_> = of_run["entries"].as_array().expect("a list").iter().collect();
+    assert_eq!(labels.len(), 2, "one entry for each plan: {of_run}");
+    assert!(labels.iter().all(|entry| entry["label"] == "plan"), "{of_run}");
+    let found = sandbox.json(&["svc", "find", ".kapsa/runs/17/run.mv2", "--query", "T task t1"]);
+    assert!(!found.to_string().contains("task t1\""), "tasks are no documents: {found}");
+    sandbox.write("kapsa.toml", "[run]\nstore_extension = 'a/b'\n");
+    assert_eq!(sandbox.error(&["run", "config"]).1["code"], "invalid_config");
+}

@@ -72,6 +72,8 @@ impl Sandbox {
             "KAPSA_RUN_DIR",
             "KAPSA_RUN_REPO_ROOT_PATH",
             "KAPSA_RUN_STRICT",
+            "KAPSA_RUN_STORE_EXTENSION",
+            "KAPSA_STRICT_EXIT",
             "KAPSA_BRANCH",
             "KAPSA_PASSPHRASE",
             "KAPSA_SIGNING_KEY",

@@ -508,3 +508,31 @@ fn what_came_from_others_goes_back_to_them() {
     };
     assert_eq!(texts(&other), texts(&sandbox));
 }
+
+#[test]
+fn an_export_of_a_run_has_its_place_and_can_be_streamed() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["branch", "create", "run/17"]);
+    let on = ["--branch", "run/17"];
+    sandbox.ok(&[&on[..], &["put", "--uri", "a", "--text", "of the run", "--run", "17"]].concat());
+    sandbox.ok(&[&on[..], &["commit", "--stage", "plan", "--run", "17", "--spec", "S-1"]].concat());
+    let mut command = sandbox.command();
+    command.env("KAPSA_PASSPHRASE", "secret");
+    command.args(["export", "--format", "mv2e", "--spec", "S-1", "--run", "run_17"]);
+    let run = crate::support::Run::from(command.output().expect("it runs"));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let sealed = crate::support::bytes(&sandbox.path("docs/specs/S-1/runs/17/capsule.mv2e"));
+    assert!(sealed.starts_with(b"age-encryption.org/v1"), "the standard format");
+    sandbox.fails(&["export", "--format", "mv2e", "--no-encrypt"], 1, "usage");
+
+    let mut command = sandbox.command();
+    command.args(["export", "--run", "17", "--no-encrypt", "--out", "-"]);
+    let streamed = command.output().expect("it runs").stdout;
+    sandbox.write("streamed.kapsa", &streamed);
+    sandbox.json(&["import", "streamed.kapsa", "--mount-as", "r17"]);
+    let made = sandbox.json(&["checkpoints", "--mount", "r17"]);
+    assert_eq!(made["checkpoints"][0]["stage"], "plan", "{made}");
+    let told = sandbox.json(&["replay", "run", "--run", "17", "--mount", "r17"]);
+    assert!(told["count"].as_u64() > Some(0), "{told}");
+    assert!(sandbox.json(&["replay", "verify", "--run", "17", "--mount", "r17"])["passed"] == true);
+}

@@ -346,3 +346,25 @@ fn capsules_exchange_through_a_program_like_ssh() {
     }
     sandbox.fails(&["remote", "add", "odd", "ssh://-oProxyCommand=id/p"], 1, "invalid_argument");
 }
+
+#[test]
+fn a_merge_keeps_its_spec_and_what_is_reverted_is_reverted_once() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "a", "--text", "main"]);
+    sandbox.ok(&["branch", "create", "run/17"]);
+    for uri in ["a", "b", "c"] {
+        sandbox.ok(&["--branch", "run/17", "put", "--uri", uri, "--text", "of the run"]);
+    }
+    sandbox.ok(&["merge", "run/17", "--spec", "S-1"]);
+    assert_eq!(sandbox.json(&["checkpoints"])["checkpoints"][0]["spec"], "S-1");
+    let events = sandbox.json(&["events", "--type", "BranchMerged", "--spec", "S-1"]);
+    assert_eq!(events["events"][0]["payload"]["spec_id"], "S-1", "{events}");
+    sandbox.ok(&["put", "--uri", "c", "--text", "of somebody else, later"]);
+    let undone = sandbox.json(&["revert", "--run", "run_17"]);
+    let uri = |name: &str| format!("mv2://default/{name}");
+    assert_eq!(undone["restored"], serde_json::json!([uri("a")]), "{undone}");
+    assert_eq!(undone["removed"], serde_json::json!([uri("b")]), "{undone}");
+    assert_eq!(undone["kept"], serde_json::json!([uri("c")]), "{undone}");
+    let again = sandbox.json(&["revert", "--run", "17"]);
+    assert_eq!(again["kept"], serde_json::json!([uri("c")]), "only what changed later: {again}");
+}

@@ -129,6 +129,33 @@ pub fn run_id(text: &str) -> Result<&str> {
     }
 }
 
+/// A run's name as records, events and checkpoints have it: its bare id. What is no id stays as it
+/// is.
+#[must_use]
+pub fn run_name(text: &str) -> &str {
+    // May be dropped: the empty name stands for no run, and is refused by nobody.
+    run_id(text).unwrap_or(text)
+}
+
+/// The names under which records of a run are found: its bare id, and what was written before names
+/// were brought into that form.
+pub(crate) fn run_spellings(text: &str) -> Vec<String> {
+    let bare = run_name(text);
+    let mut all = vec![bare.to_string()];
+    if !bare.is_empty() {
+        all.extend([format!("run_{bare}"), format!("{RUN_PREFIX}{bare}")]);
+    }
+    all
+}
+
+/// The run that a branch belongs to, as `17` for `run/17` and for `run/17/task-1`; none for other
+/// branches.
+#[must_use]
+pub fn run_of_branch(branch: &str) -> Option<&str> {
+    let rest = branch.strip_prefix(RUN_PREFIX)?;
+    rest.split('/').next().filter(|run| !run.is_empty())
+}
+
 /// Name of the branch of a run.
 ///
 /// # Errors

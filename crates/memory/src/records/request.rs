@@ -217,6 +217,8 @@ pub struct FindRequest {
     /// Whether a query of which nothing is found is taken as plain text, without its operators;
     /// default no.
     pub or_plain: bool,
+    /// Whether the query is plain text, in which nothing is an operator; default no.
+    pub plain: bool,
     /// When a fact must hold for its validity not to have ended; without it that is not looked at.
     pub valid_at: Option<Micros>,
 }
@@ -243,6 +245,7 @@ impl FindRequest {
             duplicates: false,
             strict: false,
             or_plain: false,
+            plain: false,
             valid_at: None,
         }
     }
@@ -550,6 +553,9 @@ pub struct Stats {
     /// Bytes of titles and texts of all revisions that were not erased; every record is read for
     /// it.
     pub text_bytes: Option<u64>,
+    /// [`Stats::text_bytes`] as a multiple of what distinct texts take: 1 when no text was written
+    /// twice.
+    pub dedup_ratio: Option<f64>,
 }
 
 /// What salvage brought into a new capsule.

@@ -46,7 +46,7 @@ const NAMED: f32 = 4.0;
 /// `QueryTooLong`; `Embedding` when the model fails; `NoVectors` when meaning alone is wanted and
 /// there are none.
 pub(crate) fn find(view: &View, request: &FindRequest, models: Models<'_>) -> Result<Found> {
-    let mut found = Search::of(view, request, false)?.answer(models)?;
+    let mut found = Search::of(view, request, request.plain)?.answer(models)?;
     if request.or_plain && found.hits.is_empty() && !found.read.operators.is_empty() {
         let plain = Search::of(view, request, true)?.answer(models)?;
         if !plain.hits.is_empty() {

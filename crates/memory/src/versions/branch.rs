@@ -21,7 +21,8 @@ use crate::write::whole;
 use crate::write::writer::Writer;
 
 pub use crate::records::branch::{
-    BRANCH_NAME_BYTES_MAX, MAIN, RUN_PREFIX, branch_name, run_branch, run_id,
+    BRANCH_NAME_BYTES_MAX, MAIN, RUN_PREFIX, branch_name, run_branch, run_id, run_name,
+    run_of_branch,
 };
 
 /// A branch as listed.
@@ -110,6 +111,24 @@ pub fn named(reader: &Reader, name: &str) -> Result<Branch> {
         archived: made.archived,
         remote: if main { None } else { remote_of(&view.store().record(made.id.0)?) },
     })
+}
+
+/// The branch that a name means: the one called so, else the branch of the run with this id.
+///
+/// # Errors
+/// `BranchNotFound` when there is neither.
+pub fn meant(reader: &Reader, text: &str) -> Result<String> {
+    let store = reader.view().store();
+    if text.trim() == MAIN {
+        return Ok(MAIN.to_string());
+    }
+    // May be dropped: what is no name of the one kind may be one of the other.
+    for name in [branch_name(text), run_branch(text)].into_iter().flatten() {
+        if branches::find(store, &name)?.is_some() {
+            return Ok(name);
+        }
+    }
+    named(reader, text).map(|branch| branch.name)
 }
 
 /// Makes a branch that sees what `parent` sees now, or as of then. Costs what a put costs.

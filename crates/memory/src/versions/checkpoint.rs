@@ -3,6 +3,7 @@
 use serde_json::Map;
 
 use crate::error::{Error, Result, misuse};
+use crate::records::branch::run_name;
 use crate::records::codec::Envelope;
 use crate::records::kinds::CHECKPOINT;
 use crate::records::record::{BranchId, NewRecord};
@@ -77,7 +78,7 @@ impl NewCheckpoint {
                 "`{label}` cannot label a checkpoint: a number names a sequence"
             )));
         }
-        [&self.spec, &self.run]
+        [self.spec.as_str(), run_name(&self.run)]
             .into_iter()
             .filter(|part| !part.is_empty())
             .try_for_each(|part| uri::check_component(part))
@@ -99,7 +100,7 @@ impl NewCheckpoint {
         let label = self.full_label();
         let record = NewRecord {
             kind: CHECKPOINT.to_string(),
-            run: self.run.clone(),
+            run: run_name(&self.run).to_string(),
             tags: event::tags(&[("stage", &self.stage), ("spec", &self.spec)]),
             metadata,
             ..NewRecord::text(format!("checkpoint {label}"))

@@ -7,6 +7,7 @@ use kapsa_index::Sequences;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, misuse};
+use crate::records::branch::{run_name, run_spellings};
 use crate::records::codec::Envelope;
 use crate::records::kinds::EVENT;
 use crate::records::record::{BranchId, Micros, NewRecord, Record};
@@ -274,7 +275,7 @@ impl NewEvent {
         let or = |text: &str, none: &str| {
             if text.is_empty() { none.to_string() } else { text.to_string() }
         };
-        let (spec, run) = (or(&event.spec, SPEC_NONE), or(&event.run, RUN_NONE));
+        let (spec, run) = (or(&event.spec, SPEC_NONE), or(run_name(&event.run), RUN_NONE));
         uri::check_component(&spec)?;
         uri::check_component(&run)?;
         let stage =
@@ -494,7 +495,9 @@ impl EventRequest {
             all.push(types.into_iter().map(type_term).collect());
         }
         all.extend(self.spec.iter().map(|spec| vec![format!("tag:spec={spec}")]));
-        all.extend(self.run.iter().map(|run| vec![format!("run:{run}")]));
+        let of_run =
+            |run: &String| run_spellings(run).iter().map(|name| format!("run:{name}")).collect();
+        all.extend(self.run.iter().map(of_run));
         all.extend(self.stage.iter().map(|stage| vec![format!("tag:stage={stage}")]));
         kapsa_index::Filter { all, ..kapsa_index::Filter::default() }
     }

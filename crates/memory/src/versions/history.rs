@@ -244,7 +244,7 @@ fn is_undone(undo: &Undo, record: &Record, spans: &Spans) -> bool {
         Undo::Commit(_) => spans.commit.contains(&record.sequence),
         Undo::Run(run) => {
             let merged = record.origin.as_ref().map(|origin| origin.branch);
-            record.run == *run
+            branch::run_name(&record.run) == *run
                 || [Some(record.branch), merged]
                     .into_iter()
                     .flatten()
@@ -322,6 +322,13 @@ fn earlier(view: &View, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier
     let (undone, others): (Vec<Record>, Vec<Record>) =
         heads.into_iter().partition(|record| is_undone(undo, record, spans));
     if undone.is_empty() {
+        // What came back when it was undone is no change of somebody else.
+        let is_reverted = |record: &Record| {
+            record.origin.as_ref().is_some_and(|origin| origin.decision == Decision::Reverted)
+        };
+        if others.iter().all(is_reverted) {
+            return Ok(Earlier::Nothing);
+        }
         let any = view
             .revisions(uri)?
             .into_iter()

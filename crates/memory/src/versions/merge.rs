@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use wildmatch::WildMatch;
 
 use crate::error::{Error, Result, misuse, not_found};
-use crate::records::branch::Made;
+use crate::records::branch::{Made, run_of_branch};
 use crate::records::codec::{Body, Envelope, Operation};
 use crate::records::record::{BranchId, Decision, Origin, Record};
 use crate::records::request::Put;
@@ -142,6 +142,8 @@ pub struct MergeRequest {
     pub by: String,
     /// Why, may be empty.
     pub note: String,
+    /// What the merged branch worked on, may be empty.
+    pub spec: String,
 }
 
 /// What happens to one URI.
@@ -504,7 +506,7 @@ pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult>
     }
     let written = all.len() as u64;
     let id = fresh_id(writer, &plan.from)?;
-    all.push(checkpoint(&plan, to, &id)?);
+    all.push(checkpoint(&plan, request, to, &id)?);
     all.push(event(&plan, request, &id, next - 1, written).pending(to)?);
     let puts = writer.write(all)?;
     let Put { uri: event, sequence, .. } =
@@ -572,12 +574,12 @@ pub fn cherry_pick(
     newest.map(|(put, change)| Put { change, ..put }).ok_or_else(|| not_found(uri))
 }
 
-fn checkpoint(plan: &MergePlan, to: BranchId, id: &str) -> Result<Pending> {
-    let run = plan.from.strip_prefix(crate::versions::branch::RUN_PREFIX).unwrap_or_default();
+fn checkpoint(plan: &MergePlan, request: &MergeRequest, to: BranchId, id: &str) -> Result<Pending> {
     let new = NewCheckpoint {
         label: format!("{MERGE_LABEL_PREFIX}{}", plan.from),
         stage: MERGE_STAGE.to_string(),
-        run: run.replace('/', "-"),
+        run: run_of_branch(&plan.from).unwrap_or_default().to_string(),
+        spec: request.spec.clone(),
         ..NewCheckpoint::default()
     };
     new.pending(id, false, to)
@@ -607,16 +609,15 @@ fn event(
     if !request.note.is_empty() {
         put("note", request.note.clone().into());
     }
-    let run = plan
-        .from
-        .strip_prefix(crate::versions::branch::RUN_PREFIX)
-        .unwrap_or_default()
-        .replace('/', "-");
-    if !run.is_empty() {
-        put("run_id", run.clone().into());
+    let run = run_of_branch(&plan.from).unwrap_or_default().to_string();
+    for (name, value) in [("run_id", &run), ("spec_id", &request.spec)] {
+        if !value.is_empty() {
+            put(name, value.clone().into());
+        }
     }
     NewEvent {
         run,
+        spec: request.spec.clone(),
         stage: MERGE_STAGE.to_string(),
         agent: request.by.clone(),
         payload,

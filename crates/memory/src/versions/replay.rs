@@ -65,11 +65,8 @@ pub fn timeline(reader: &Reader, run: &str, types: &[EventType]) -> Result<Vec<R
         || on_branch.branch()? == branch::run_branch(&run)?;
     let whole = EventRequest { types: types.to_vec(), ..EventRequest::default() };
     let mut events = Vec::new();
-    // Events keep the name of the run as it was given.
-    for name in [run.clone(), format!("run_{run}")] {
-        let named = EventRequest { run: Some(name), all_branches: own, ..whole.clone() };
-        events.extend(event::list(&on_branch, &named)?);
-    }
+    let named = EventRequest { run: Some(run.clone()), all_branches: own, ..whole.clone() };
+    events.extend(event::list(&on_branch, &named)?);
     let mut checkpoints = checkpoint::list(&on_branch, own)?;
     checkpoints.retain(|made| branch::run_id(&made.run).is_ok_and(|id| id == run));
     if own {

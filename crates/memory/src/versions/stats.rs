@@ -1,5 +1,8 @@
 //! The size of a capsule, and how much is in it.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use kapsa_capsule::Stored;
 
 use crate::error::Result;
@@ -19,6 +22,7 @@ pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
     let view = reader.view();
     let snapshot = view.store().snapshot();
     let (file, commit) = (snapshot.file(), snapshot.commit());
+    let texts = if count_uris { Some(texts(view)?) } else { None };
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     Ok(Stats {
         capsule_id: hex(&file.capsule_id),
@@ -41,7 +45,8 @@ pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
         } else {
             None
         },
-        text_bytes: if count_uris { Some(text_bytes(view)?) } else { None },
+        text_bytes: texts.map(|texts| texts.bytes),
+        dedup_ratio: texts.map(Texts::ratio),
         event_count: if count_uris { Some(count_system(view, kinds::EVENT)?) } else { None },
     })
 }
@@ -58,17 +63,34 @@ pub fn revision_count(reader: &Reader) -> Result<u64> {
 }
 
 /// Bytes of everything that was ever written by somebody and not erased.
-fn text_bytes(view: &View) -> Result<u64> {
+#[derive(Clone, Copy, Default)]
+struct Texts {
+    bytes: u64,
+    /// Those of texts that differ.
+    distinct: u64,
+}
+
+impl Texts {
+    fn ratio(self) -> f64 {
+        if self.distinct == 0 { 1.0 } else { self.bytes as f64 / self.distinct as f64 }
+    }
+}
+
+fn texts(view: &View) -> Result<Texts> {
     let snapshot = view.store().snapshot();
-    let mut bytes = 0;
+    let (mut texts, mut seen) = (Texts::default(), HashSet::new());
     for stored in snapshot.records(1) {
         let stored = stored?;
         if let Stored::Body(body) = stored.stored() {
             let record = codec::decode(stored.sequence(), body)?.record;
-            bytes += (record.title.len() + record.text.len()) as u64;
+            let bytes = (record.title.len() + record.text.len()) as u64;
+            texts.bytes += bytes;
+            let mut hasher = DefaultHasher::new();
+            (&record.title, &record.text).hash(&mut hasher);
+            texts.distinct += if seen.insert(hasher.finish()) { bytes } else { 0 };
         }
     }
-    Ok(bytes)
+    Ok(texts)
 }
 
 /// How many records of a kind the capsule has written about itself.

@@ -7,6 +7,7 @@ use kapsa_index::{Candidate, Query, Sequences};
 
 use super::{View, as_of};
 use crate::error::{Error, Result};
+use crate::records::branch::run_spellings;
 use crate::records::kinds::SYSTEM_KINDS;
 use crate::records::record::{Micros, Record};
 use crate::records::request::Filter;
@@ -142,7 +143,12 @@ impl Filter {
     pub(crate) fn to_index(&self) -> kapsa_index::Filter {
         let mut all: Vec<Vec<String>> = Vec::new();
         for (field, values) in self.fields().into_iter().filter(|(_, values)| !values.is_empty()) {
-            all.push(values.iter().map(|value| format!("{field}:{value}")).collect());
+            let spelt = |value: &String| match field {
+                "run" => run_spellings(value),
+                _ => vec![value.clone()],
+            };
+            let values = values.iter().flat_map(spelt);
+            all.push(values.map(|value| format!("{field}:{value}")).collect());
         }
         let tag = |(name, value): (&String, &String)| {
             if value.is_empty() { format!("tag:{name}") } else { format!("tag:{name}={value}") }

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use crate::job::Job;
-use crate::records::branch::{Made, TRACKS};
+use crate::records::branch::{Made, TRACKS, run_name};
 use crate::records::codec::{self, Envelope, Operation};
 use crate::records::held::{Reason, held};
 use crate::records::record::{BranchId, Micros, NewRecord};
@@ -57,6 +57,7 @@ impl Pending {
     /// A memory, under the URI that it brings or a new one.
     pub(crate) fn put(mut record: NewRecord, envelope: Envelope) -> Pending {
         let name = record.uri.take().map_or(Name::Fresh, Name::Given);
+        record.run = run_name(&record.run).to_string();
         Pending { name, what: What::Put(Box::new(record)), envelope }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use kapsa_memory::tokens;
 
+use super::weigh::PLAN_SHARE;
 use super::{Line, MARKER_BEGIN, MARKER_END, note};
 
 /// Stands at the end of a passage that was cut to fit.
@@ -19,6 +20,7 @@ pub(super) struct Spot {
     pub(super) group: usize,
     pub(super) sequence: u64,
     pub(super) start: usize,
+    pub(super) is_plan: bool,
 }
 
 /// Titles that are shown already: each is shown once in its store.
@@ -33,7 +35,8 @@ impl Titles {
     }
 }
 
-/// The lines that fit, in their order, and how many do not. They come the most valuable first.
+/// The lines that fit, in their order, and how many do not. They come the most valuable first. A
+/// plan that comes first takes no more than its share where something else answers the query.
 pub(super) fn fit(lines: Vec<(Spot, Line)>, tokens_max: usize) -> (Vec<Line>, usize) {
     let bytes_max = tokens_max.saturating_mul(tokens::TOKEN_BYTES);
     let frame = MARKER_BEGIN.len() + MARKER_END.len() + 2;
@@ -49,9 +52,15 @@ pub(super) fn fit(lines: Vec<(Spot, Line)>, tokens_max: usize) -> (Vec<Line>, us
     // Stores stand where their best line would, and what they say stands in its own order, the
     // newest record first.
     let mut places: HashMap<usize, usize> = HashMap::new();
+    let is_answered = lines.iter().any(|(spot, line)| !spot.is_plan && line.score > 0.0);
     for (spot, mut line) in lines {
-        if kept.is_empty() && bytes(&line) > room {
-            line = shortened(line, room);
+        let is_shared = kept.is_empty() && spot.is_plan && is_answered;
+        let own_room = if is_shared { (room as f32 * PLAN_SHARE) as usize } else { room };
+        if kept.is_empty() && bytes(&line) > own_room {
+            line = shortened(line, own_room);
+            if is_shared && bytes(&line) > own_room {
+                continue;
+            }
         }
         let is_titled = titles.0.contains(&(spot.group, line.title.clone()));
         let needed = bytes(&line)

@@ -403,6 +403,7 @@ impl<'a> Search<'a> {
             group: weighed.group,
             sequence: findings.finds[weighed.find].record.sequence,
             start: weighed.range.start,
+            is_plan: findings.groups[weighed.group].is_plan,
         };
         let lines =
             findings.weighed().into_iter().map(|weighed| (spot(&weighed), findings.line(&weighed)));

@@ -21,7 +21,7 @@ const DECISION_BONUS: f32 = 0.15;
 /// A passage that is worth less than this is not shown where there are better ones.
 const SCORE_MIN: f32 = 0.1;
 /// Share of the budget that the plan may take before others.
-const PLAN_SHARE: f32 = 0.4;
+pub(super) const PLAN_SHARE: f32 = 0.4;
 /// Longest title in a line, in characters.
 const TITLE_CHARS_MAX: usize = 80;
 

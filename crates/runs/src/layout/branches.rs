@@ -6,11 +6,11 @@
 
 use std::path::PathBuf;
 
-use super::{Layout, OpenStore, Sibling, Siblings, unless_missing};
+use super::{Bare, Layout, OpenStore, Sibling, Siblings, unless_missing};
 use crate::names::{RunId, TaskId};
 use crate::records;
 use crate::state::refuse_archived;
-use crate::steps::{Finish, MergedInto};
+use crate::steps::{Finish, MergedInto, Part};
 
 use kapsa_memory::Reader;
 use kapsa_memory::branch::{self, MAIN, RUN_PREFIX};
@@ -37,7 +37,14 @@ impl Branches {
         Ok(reader.raw().find_branch(branch)?.map(|id| reader.only([id])))
     }
 
-    fn merge(&self, from: String, to: String, mode: Mode, finish: &Finish) -> Result<MergedInto> {
+    fn merge(
+        &self,
+        from: String,
+        to: String,
+        part: Part,
+        mode: Mode,
+        finish: &Finish,
+    ) -> Result<MergedInto> {
         let exclude = match mode {
             Mode::Curated => vec![
                 Selector::Kind(records::RUN.to_string()),
@@ -45,14 +52,22 @@ impl Branches {
             ],
             Mode::Full => Vec::new(),
         };
+        let include = match part {
+            Part::All => Vec::new(),
+            Part::Lessons => {
+                records::LESSONS.map(|label| Selector::Label(label.to_string())).to_vec()
+            }
+        };
         let (by, note) = (finish.by.clone(), finish.note.clone());
         let request = MergeRequest {
             from: from.clone(),
             to: to.clone(),
             mode,
+            include,
             exclude,
             by,
             note,
+            spec: finish.spec.clone(),
             ..MergeRequest::default()
         };
         let mut writer = self.writer()?;
@@ -223,18 +238,28 @@ impl Layout for Branches {
         Ok(runs)
     }
 
+    fn bare(&self, run: &RunId) -> Result<Option<Bare>> {
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(None) };
+        match branch::named(&reader, &run.branch()) {
+            Ok(made) => Ok(Some(Bare { created_at: made.created_at, archived: made.archived })),
+            Err(Error::BranchNotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn merge_task(
         &self,
         run: &RunId,
         task: &TaskId,
+        part: Part,
         mode: Mode,
         finish: &Finish,
     ) -> Result<MergedInto> {
-        self.merge(task.branch(run), run.branch(), mode, finish)
+        self.merge(task.branch(run), run.branch(), part, mode, finish)
     }
 
     fn merge_run(&self, run: &RunId, mode: Mode, finish: &Finish) -> Result<MergedInto> {
-        self.merge(run.branch(), MAIN.to_string(), mode, finish)
+        self.merge(run.branch(), MAIN.to_string(), Part::All, mode, finish)
     }
 
     fn archive(&self, run: &RunId, tasks: &[TaskId], record: NewRecord) -> Result<()> {

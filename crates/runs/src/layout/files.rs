@@ -20,7 +20,7 @@ use super::{Layout, OpenStore, Sibling, Siblings, unless_missing};
 use crate::names::{RunId, TaskId};
 use crate::records::{self, RunInfo, Status};
 use crate::state::{archived, kind_request};
-use crate::steps::{Finish, MergedInto};
+use crate::steps::{Finish, MergedInto, Part};
 
 use kapsa_memory::{CapsuleError, FileSystem};
 use serde_json::{Map, Value, json};
@@ -36,7 +36,6 @@ use kapsa_memory::{WriteOptions, Writer, create};
 const META_BYTES_MAX: u64 = 16 << 20;
 /// Most records that are brought from one store to another.
 const MERGE_RECORDS_MAX: usize = 1 << 20;
-const EXTENSION: &str = "kapsa";
 
 #[derive(Debug)]
 pub(crate) struct Files {
@@ -47,6 +46,8 @@ pub(crate) struct Files {
     pub(crate) options: WriteOptions,
     /// How a time is written.
     pub(crate) stamp: fn(Micros) -> String,
+    /// What names of stores end in, without the dot.
+    pub(crate) extension: String,
 }
 
 impl Files {
@@ -55,7 +56,7 @@ impl Files {
     }
 
     fn run_store(&self, run: &RunId) -> PathBuf {
-        self.run_folder(run).join("run.kapsa")
+        self.run_folder(run).join(format!("run.{}", self.extension))
     }
 
     fn tasks_folder(&self, run: &RunId) -> PathBuf {
@@ -63,7 +64,7 @@ impl Files {
     }
 
     fn task_store(&self, run: &RunId, task: &TaskId) -> PathBuf {
-        self.tasks_folder(run).join(format!("{task}.{EXTENSION}"))
+        self.tasks_folder(run).join(format!("{task}.{}", self.extension))
     }
 
     fn meta(&self, run: &RunId) -> PathBuf {
@@ -121,8 +122,9 @@ impl Files {
     /// Tasks that have a store, in the order of their ids. A file of another kind of name is none.
     fn task_ids(&self, run: &RunId) -> Result<Vec<TaskId>> {
         // May be dropped: a file of such a name belongs to nobody's task.
-        let named =
-            |name: String| TaskId::parse(name.strip_suffix(EXTENSION)?.strip_suffix('.')?).ok();
+        let named = |name: String| {
+            TaskId::parse(name.strip_suffix(&self.extension)?.strip_suffix('.')?).ok()
+        };
         let mut ids: Vec<TaskId> =
             names_in(&self.tasks_folder(run))?.into_iter().filter_map(named).collect();
         ids.sort();
@@ -145,6 +147,7 @@ impl Files {
         &self,
         from: &Path,
         to: &Path,
+        part: Part,
         mode: Mode,
         task: Option<&TaskId>,
     ) -> Result<MergedInto> {
@@ -159,7 +162,9 @@ impl Files {
         let request = TimelineRequest { limit, ..TimelineRequest::default() };
         let wanted = |record: &Record| {
             let left = [records::RUN, records::TASK].contains(&record.kind.as_str());
-            mode == Mode::Full || !left && !UNCURATED_KINDS.contains(&record.kind.as_str())
+            let in_part = part == Part::All || records::LESSONS.contains(&record.label.as_str());
+            let is_curated = !left && !UNCURATED_KINDS.contains(&record.kind.as_str());
+            in_part && (mode == Mode::Full || is_curated)
         };
         let mut all = Vec::new();
         let mut writer = self.writer(to)?;
@@ -386,15 +391,16 @@ impl Layout for Files {
         &self,
         run: &RunId,
         task: &TaskId,
+        part: Part,
         mode: Mode,
         _finish: &Finish,
     ) -> Result<MergedInto> {
-        self.merge(&self.task_store(run, task), &self.run_store(run), mode, Some(task))
+        self.merge(&self.task_store(run, task), &self.run_store(run), part, mode, Some(task))
     }
 
     fn merge_run(&self, run: &RunId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
         create(&self.workspace, &self.options)?;
-        self.merge(&self.run_store(run), &self.workspace, mode, None)
+        self.merge(&self.run_store(run), &self.workspace, Part::All, mode, None)
     }
 
     fn archive(&self, run: &RunId, _tasks: &[TaskId], record: NewRecord) -> Result<()> {

@@ -4,11 +4,11 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 
 use kapsa_memory::merge::Mode;
-use kapsa_memory::{CapsuleError, Error, NewRecord, Reader, Result, Writer};
+use kapsa_memory::{CapsuleError, Error, Micros, NewRecord, Reader, Result, Writer};
 
 use super::names::{RunId, TaskId};
 use super::records::{RunInfo, Status};
-use super::steps::{Finish, MergedInto};
+use super::steps::{Finish, MergedInto, Part};
 
 mod branches;
 mod files;
@@ -39,6 +39,12 @@ pub(super) struct Siblings {
     pub(super) all: Vec<Sibling>,
     /// Sees what all of them hold, where they lie in one capsule.
     pub(super) together: Option<Reader>,
+}
+
+/// A run that was made by other means than a start of it.
+pub(super) struct Bare {
+    pub(super) created_at: Micros,
+    pub(super) archived: bool,
 }
 
 /// A layout of runs: as branches of one capsule, or as files.
@@ -90,11 +96,18 @@ pub(super) trait Layout: Debug + Send + Sync {
     /// Every run with its own records.
     fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>>;
 
-    /// Brings what a task recorded to its run.
+    /// What is known of a run that has room and no record yet: when it was made, and whether it is
+    /// closed. None when there is no such room.
+    fn bare(&self, _run: &RunId) -> Result<Option<Bare>> {
+        Ok(None)
+    }
+
+    /// Brings what a task recorded, or a part of it, to its run.
     fn merge_task(
         &self,
         run: &RunId,
         task: &TaskId,
+        part: Part,
         mode: Mode,
         finish: &Finish,
     ) -> Result<MergedInto>;
