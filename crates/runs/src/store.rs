@@ -316,7 +316,7 @@ impl RunStore {
     /// # Errors
     /// `InvalidOperation` when there is no such task and nothing to record; as [`RunStore::start`].
     pub fn finish_task(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Finished> {
-        let recorded = self.record_end(run, task, finish)?;
+        let recorded = record_end(self, run, task, finish)?;
         let status = if finish.failed { Status::Failed } else { Status::Done };
         let mut writer = self.running(run)?;
         let info = task_in(&mut writer, run, task)?
@@ -326,87 +326,13 @@ impl RunStore {
         self.notes.stored(format!("task {task} is {}", status.name()));
         self.publish_state(&mut writer, run);
         drop(writer);
-        let checkpoint = self.end_stage(run, Some(task), finish)?;
+        let checkpoint = end_stage(self, run, Some(task), finish)?;
         let mut merged = Vec::new();
         if let Some(mode) = finish.merge {
             let done = self.layout.merge_task(run, task, Part::All, mode, finish)?;
             merged.push(self.notes.merged(done));
         }
         Ok(Finished { status, recorded, merged, checkpoint, left: Vec::new() })
-    }
-
-    /// Leaves the checkpoint of a stage that ended, and the event that comes with it, beside what
-    /// was recorded.
-    fn end_stage(
-        &self,
-        run: &RunId,
-        task: Option<&TaskId>,
-        finish: &Finish,
-    ) -> Result<Option<String>> {
-        let Some(stage) = finish.stage.clone().filter(|stage| !stage.trim().is_empty()) else {
-            return Ok(None);
-        };
-        let mut open = self.layout.open(run, task)?.ok_or_else(|| no_run(run))?;
-        let new = NewCheckpoint {
-            stage,
-            spec: finish.spec.clone(),
-            run: run.to_string(),
-            ..NewCheckpoint::default()
-        };
-        let made = checkpoint::make(&mut open.writer, &new)?;
-        self.notes.stored(format!("checkpoint {} was stored as #{}", made.id, made.sequence));
-        Ok(Some(made.id))
-    }
-
-    /// Records why a task failed, or the best there is of one that has no output.
-    fn record_end(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Option<Put>> {
-        let reader = self.layout.task(run, task)?;
-        let is_known = reader.is_some();
-        let stored = reader.map_or(Ok(0), |reader| outputs(&reader, None))?;
-        let why =
-            finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
-        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        if let Some(text) = why {
-            let output = |role, text| NewOutput {
-                task: Some(task.clone()),
-                role,
-                text,
-                confidence: Some(1.0),
-                agent: finish.by.clone(),
-            };
-            if let (0, Some(built)) = (stored, given(&finish.text)) {
-                self.put_output(run, output(Role::builder(), built), false)?;
-            }
-            let summary = output(Role::parse("summary")?, text);
-            return Ok(Some(self.put_output(run, summary, false)?));
-        }
-        if stored > 0 {
-            return Ok(None);
-        }
-        let plan = || -> Result<Option<String>> {
-            let Some(reader) = self.layout.run(run)? else { return Ok(None) };
-            Ok(newest_plan_of(&reader, Some(task))?.map(|plan| plan.text))
-        };
-        let (role, text) = match given(&finish.text) {
-            Some(built) => (Role::builder(), Some(built)),
-            None => match plan()? {
-                Some(plan) => (Role::parse("plan")?, Some(plan)),
-                None => (Role::parse("summary")?, given(&finish.summary)),
-            },
-        };
-        let Some(text) = text else {
-            let unknown =
-                || Error::InvalidOperation { reason: format!("run {run} has no task {task}") };
-            return if is_known { Ok(None) } else { Err(unknown()) };
-        };
-        let output = NewOutput {
-            task: Some(task.clone()),
-            role,
-            text,
-            confidence: Some(1.0),
-            agent: String::new(),
-        };
-        Ok(Some(self.put_output(run, output, false)?))
     }
 
     /// Ends a run. With [`Finish::merge`], what its finished tasks recorded is merged into it
@@ -430,7 +356,7 @@ impl RunStore {
         let status = if finish.failed { Status::Failed } else { Status::Done };
         self.set_status(run, status)?;
         self.notes.stored(format!("run {run} is {}", status.name()));
-        let checkpoint = self.end_stage(run, None, finish)?;
+        let checkpoint = end_stage(self, run, None, finish)?;
         let (mut merged, mut left, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(mode) = finish.merge {
             for task in info.tasks {
@@ -540,4 +466,82 @@ fn new_task(task: &TaskId, now: Micros) -> TaskInfo {
         changed_at: now,
         outputs: None,
     }
+}
+
+/// Leaves the checkpoint of a stage that ended, and the event that comes with it, beside what
+/// was recorded.
+fn end_stage(
+    store: &RunStore,
+    run: &RunId,
+    task: Option<&TaskId>,
+    finish: &Finish,
+) -> Result<Option<String>> {
+    let Some(stage) = finish.stage.clone().filter(|stage| !stage.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let mut open = store.layout.open(run, task)?.ok_or_else(|| no_run(run))?;
+    let new = NewCheckpoint {
+        stage,
+        spec: finish.spec.clone(),
+        run: run.to_string(),
+        ..NewCheckpoint::default()
+    };
+    let made = checkpoint::make(&mut open.writer, &new)?;
+    store.notes.stored(format!("checkpoint {} was stored as #{}", made.id, made.sequence));
+    Ok(Some(made.id))
+}
+
+/// Records why a task failed, or the best there is of one that has no output.
+fn record_end(
+    store: &RunStore,
+    run: &RunId,
+    task: &TaskId,
+    finish: &Finish,
+) -> Result<Option<Put>> {
+    let reader = store.layout.task(run, task)?;
+    let is_known = reader.is_some();
+    let stored = reader.map_or(Ok(0), |reader| outputs(&reader, None))?;
+    let why = finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    if let Some(text) = why {
+        let output = |role, text| NewOutput {
+            task: Some(task.clone()),
+            role,
+            text,
+            confidence: Some(1.0),
+            agent: finish.by.clone(),
+        };
+        if let (0, Some(built)) = (stored, given(&finish.text)) {
+            store.put_output(run, output(Role::builder(), built), false)?;
+        }
+        let summary = output(Role::parse("summary")?, text);
+        return Ok(Some(store.put_output(run, summary, false)?));
+    }
+    if stored > 0 {
+        return Ok(None);
+    }
+    let plan = || -> Result<Option<String>> {
+        let Some(reader) = store.layout.run(run)? else { return Ok(None) };
+        Ok(newest_plan_of(&reader, Some(task))?.map(|plan| plan.text))
+    };
+    let (role, text) = match given(&finish.text) {
+        Some(built) => (Role::builder(), Some(built)),
+        None => match plan()? {
+            Some(plan) => (Role::parse("plan")?, Some(plan)),
+            None => (Role::parse("summary")?, given(&finish.summary)),
+        },
+    };
+    let Some(text) = text else {
+        let unknown =
+            || Error::InvalidOperation { reason: format!("run {run} has no task {task}") };
+        return if is_known { Ok(None) } else { Err(unknown()) };
+    };
+    let output = NewOutput {
+        task: Some(task.clone()),
+        role,
+        text,
+        confidence: Some(1.0),
+        agent: String::new(),
+    };
+    Ok(Some(store.put_output(run, output, false)?))
 }

@@ -60,7 +60,8 @@ pub(crate) struct From {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Run
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_name)]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", value_parser = run_name)]
+    #[arg(hide_env_values = true)]
     pub(crate) run: Option<String>,
     /// Agent that adds it
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true, allow_hyphen_values = true)]

@@ -147,7 +147,8 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) lock_timeout: Option<Duration>,
     /// Exit with 3 if what was given does not fit its rules, such as an unknown type of event
-    #[arg(long, global = true, env = "KAPSA_STRICT_EXIT", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, global = true, env = "KAPSA_STRICT_EXIT", hide_env_values = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) strict_exit: bool,
     /// When to use colour; NO_COLOR turns it off
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]

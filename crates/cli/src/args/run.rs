@@ -131,7 +131,8 @@ pub(crate) struct RunStart {
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     /// Id of the run [default: KAPSA_RUN, unless that run is archived; else a new one]
-    #[arg(long, value_name = "ID", value_parser = run_id, default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "ID", value_parser = run_id)]
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) run: Named<RunId>,
     #[command(flatten)]
     pub(crate) place: RunPlace,

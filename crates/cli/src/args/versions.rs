@@ -87,7 +87,8 @@ pub(crate) struct Checkpoint {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Run
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_name)]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", value_parser = run_name)]
+    #[arg(hide_env_values = true)]
     pub(crate) run: Option<String>,
     /// Git commit of the work at this point
     #[arg(long, value_name = "HASH")]
@@ -161,7 +162,8 @@ pub(crate) struct Emit {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) spec: Option<String>,
     /// Run
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_name)]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", value_parser = run_name)]
+    #[arg(hide_env_values = true)]
     pub(crate) run: Option<String>,
     /// Stage of the run
     #[arg(long, allow_hyphen_values = true)]

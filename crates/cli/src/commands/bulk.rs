@@ -17,7 +17,7 @@ use super::backlog::Backlog;
 use super::defaults::Defaults;
 use super::embed::{Ahead, New};
 use super::known::{Known, Rules};
-use super::put::{Answer, Stored, put_small, rules, tell_one};
+use super::put::{Answer, Stored, put_small, tell_one};
 use super::text::standard_input;
 use super::turn::Turn;
 use crate::app::App;
@@ -205,7 +205,7 @@ impl<'a> Bulk<'a> {
             tally: Tally::default(),
             first: None,
             same: None,
-            rules: rules(args),
+            rules: Rules::of(args),
             atomic: args.atomic,
             refused: Vec::new(),
             refused_count: 0,

@@ -132,7 +132,8 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
     Ok(if unwell { Status::Unwell } else { Status::Done })
 }
 
-/// The newest checkpoint that can be read, to go back to. A capsule that cannot be read is diagnosed
+/// The newest checkpoint that can be read, to go back to. A capsule that cannot be read is
+/// diagnosed
 /// elsewhere.
 fn last_checkpoint(path: &Path) -> Option<Diagnosis> {
     let last = checkpoint::list(&Reader::open(path).ok()?, true).ok()?.pop()?;

@@ -118,7 +118,8 @@ fn tell(app: &mut App, made: &Made) -> Result<()> {
     }
 }
 
-/// Makes the folder of a capsule where there is none, and keeps the content of what it makes, and of
+/// Makes the folder of a capsule where there is none, and keeps the content of what it makes, and
+/// of
 /// a workspace's folder, out of version control.
 pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
     let Some(folder) = capsule.parent().filter(|folder| !folder.as_os_str().is_empty()) else {

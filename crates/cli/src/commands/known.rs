@@ -7,7 +7,7 @@ use kapsa_memory::request::{Change, Put};
 use kapsa_memory::{Error, Micros, NewRecord, Record, Uri};
 
 use crate::app::{AnyReader, App};
-use crate::args::OnConflict;
+use crate::args::{self, OnConflict};
 use crate::error::{CliError, Result};
 use crate::render::counted;
 
@@ -41,6 +41,22 @@ pub(super) struct Rules {
     pub(super) on_conflict: Option<OnConflict>,
 }
 
+impl Rules {
+    /// Those of a call.
+    pub(super) fn of(args: &args::Put) -> Rules {
+        Rules { if_new: args.if_new, on_conflict: args.on_conflict }
+    }
+}
+
+/// Refuses what is for records where documents are put.
+pub(super) fn refuse_documents(args: &args::Put) -> Result<()> {
+    if !args.atomic && args.on_conflict.is_none() {
+        return Ok(());
+    }
+    Err(CliError::usage("--atomic and --on-conflict are for records, not documents")
+        .hint("give the records as JSON on standard input"))
+}
+
 /// What is under a URI already.
 enum Taken {
     /// A record of the capsule.
@@ -50,6 +66,12 @@ enum Taken {
 }
 
 impl Known {
+    /// As [`Known::of`], for one record, which may be refused.
+    pub(super) fn one(app: &mut App, record: NewRecord, args: &args::Put) -> Result<Known> {
+        let mut known = Known::of(app, vec![record], Rules::of(args))?;
+        known.refused.pop().map_or(Ok(known), |(_, error)| Err(error))
+    }
+
     /// Compares records with what is there, and leaves out what the rules say.
     pub(super) fn of(app: &mut App, records: Vec<NewRecord>, rules: Rules) -> Result<Known> {
         let Rules { if_new, on_conflict } = rules;

@@ -12,7 +12,7 @@ use kapsa_memory::{Error, NewRecord, Reader, Uri, review};
 
 use super::bulk::Bulk;
 use super::defaults::Defaults;
-use super::known::{Known, Rules};
+use super::known::{self, Known};
 use super::text::plain_text;
 use crate::app::{App, did};
 use crate::args::{self, EmbedWhen};
@@ -78,12 +78,7 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
     }
     let only_stdin = args.sources.iter().all(|source| source.as_os_str() == "-");
     if !only_stdin {
-        if args.atomic || args.on_conflict.is_some() {
-            return Err(CliError::usage(
-                "--atomic and --on-conflict are for records, not documents",
-            )
-            .hint("give the records as JSON on standard input"));
-        }
+        known::refuse_documents(&args)?;
         defaults.expect_many("documents")?;
         let new = New::begin(app, when);
         let answer = documents::put(app, &defaults, &args)?;
@@ -100,19 +95,11 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
     Bulk::new(app, &defaults, &args)?.run()
 }
 
-/// Under which conditions records are put.
-pub(super) fn rules(args: &args::Put) -> Rules {
-    Rules { if_new: args.if_new, on_conflict: args.on_conflict }
-}
-
 fn one(app: &mut App, defaults: &Defaults, args: &args::Put, text: String) -> Result<Stored> {
     let record = defaults.fill(NewRecord::text(text));
     record.check()?;
     let path = app.capsule()?;
-    let mut known = Known::of(app, vec![record], rules(args))?;
-    if let Some((_, error)) = known.refused.pop() {
-        return Err(error);
-    }
+    let mut known = Known::one(app, record, args)?;
     if let Some(put) = known.kept.pop() {
         return Ok(Stored { answer: Answer::One(put, None), embedding: None });
     }

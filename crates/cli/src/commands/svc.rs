@@ -162,7 +162,8 @@ fn tags(metadata: &Map<String, Value>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A query is text: nothing in it is an operator. One beyond the limit is cut, not refused: a client
+/// A query is text: nothing in it is an operator. One beyond the limit is cut, not refused: a
+/// client
 /// asks with whole task descriptions. The newest entries stand in only where nothing is asked for.
 fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
     let mode = match mode {

@@ -100,7 +100,8 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     ))
 }
 
-/// Writes the export to standard output, once it is whole. It leaves no event: nobody knows where it
+/// Writes the export to standard output, once it is whole. It leaves no event: nobody knows where
+/// it
 /// goes.
 fn stream(
     app: &mut App,

@@ -42,7 +42,8 @@ pub(crate) struct StatsOut<'a> {
     /// Number of events on all branches, with `--count` or in a small capsule.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_count: Option<u64>,
-    /// Bytes of the titles and texts of all revisions that were not erased, with `--count` or in a small capsule.
+    /// Bytes of the titles and texts of all revisions that were not erased, with `--count` or in a
+    /// small capsule.
     #[serde(skip_serializing_if = "Option::is_none")]
     text_bytes: Option<u64>,
     /// `text_bytes` as a multiple of what distinct texts take; 1 if no text was written twice.

@@ -81,7 +81,7 @@ impl NewCheckpoint {
         [self.spec.as_str(), run_name(&self.run)]
             .into_iter()
             .filter(|part| !part.is_empty())
-            .try_for_each(|part| uri::check_component(part))
+            .try_for_each(uri::check_component)
     }
 
     /// The record on disk, under the id given.
