@@ -499,7 +499,7 @@ The copy is verified byte for byte before it gets its name.";
 pub(crate) const REMOTE: &str = "\
 Examples:
   kapsa remote add laptop /mnt/laptop/project
-  kapsa remote add server ssh://ana@example.org/home/ana/project
+  kapsa remote add server ssh://ana@example.org/srv/project
   kapsa remote
   kapsa remote rename laptop notebook
   kapsa remote remove notebook
