@@ -95,7 +95,7 @@ impl App {
     }
 
     /// Denies a principal what belongs to the owner.
-    fn refuse_principals(&self, what: &'static str) -> Result<()> {
+    pub(crate) fn refuse_principals(&self, what: &'static str) -> Result<()> {
         match self.principal() {
             Some(principal) => {
                 Err(Error::AccessDenied { principal: principal.to_string(), what }.into())

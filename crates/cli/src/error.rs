@@ -250,10 +250,9 @@ impl From<Error> for CliError {
             }
             Error::Embedding(cause) => cause.into(),
             Error::NoVectors => CliError::user("no_vectors", message).hint("run kapsa embed, or search by words with --mode lex"),
-            Error::DuplicateLabel { label, .. } => CliError::user("duplicate_label", message)
-                .hint("choose another label, or reuse this one with --force")
-                .field("error_code", "DUPLICATE_LABEL")
-                .field("label", label),
+            Error::DuplicateLabel { label, .. } => duplicate_label(&label, message),
+            Error::ContentMissing => content_error(None, message),
+            Error::ContentDamaged { hash, .. } => content_error(Some(&hash), message),
             Error::SigningKey(cause) => CliError::user("signing_key", message).hint(cause.hint),
             Error::AccessDenied { what, .. } => CliError::user("access_denied", message).hint(access_hint(what)),
             Error::FieldDenied { field, .. } => {
@@ -292,6 +291,24 @@ impl From<Error> for CliError {
             _ => CliError::system("internal", message),
         }
     }
+}
+
+fn duplicate_label(label: &str, message: String) -> CliError {
+    CliError::user("duplicate_label", message)
+        .hint("choose another label, or reuse this one with --force")
+        .field("error_code", "DUPLICATE_LABEL")
+        .field("label", label)
+}
+
+/// What is wrong with the bytes of a file.
+fn content_error(hash: Option<&str>, message: String) -> CliError {
+    let Some(hash) = hash else {
+        return CliError::user("content_missing", message)
+            .hint("store the file again: kapsa put --uri URI FILE");
+    };
+    CliError::system("content_damaged", message)
+        .hint("kapsa verify shows what is damaged; kapsa history URI lists earlier revisions")
+        .field("hash", hash)
 }
 
 /// What makes a denied operation possible. Clearance decides only about levels and domains.

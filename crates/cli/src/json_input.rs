@@ -309,6 +309,7 @@ impl RecordIn {
             created_at: self.created_at.map(|moment| moment.0),
             source: self.source.map(SourceIn::into_source),
             trust: self.trust.as_deref().map(trust).transpose()?,
+            content: None,
         })
     }
 }

@@ -57,22 +57,42 @@ impl OutFile {
 
     /// Writes it, whole or not at all.
     pub(crate) fn write(&self, content: &[u8]) -> Result<()> {
-        let temporary = FileSystem.temporary(&self.path);
-        let written =
-            self.fill(&temporary, content).and_then(|()| fs::rename(&temporary, &self.path));
-        written.map_err(|error| {
-            let _the_first_error_counts = fs::remove_file(&temporary);
-            CliError::io(&format!("write {}", self.shown.display()), &error)
-        })
+        let mut rest = Some(content);
+        self.write_blobs(&mut || Ok(rest.take().unwrap_or_default().to_vec()))
     }
 
-    fn fill(&self, temporary: &Path, content: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(temporary)?;
-        if let Some(permissions) = &self.permissions {
-            file.set_permissions(permissions.clone())?;
+    /// Writes what `next` gives until that is nothing, whole or not at all.
+    pub(crate) fn write_blobs(&self, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
+        let temporary = FileSystem.temporary(&self.path);
+        let failed =
+            |error: io::Error| CliError::io(&format!("write {}", self.shown.display()), &error);
+        let written = self
+            .fill(&temporary, next, &failed)
+            .and_then(|()| fs::rename(&temporary, &self.path).map_err(failed));
+        if written.is_err() {
+            let _the_first_error_counts = fs::remove_file(&temporary);
         }
-        file.write_all(content)?;
-        file.sync_all()
+        written
+    }
+
+    fn fill(
+        &self,
+        temporary: &Path,
+        next: &mut dyn FnMut() -> Result<Vec<u8>>,
+        failed: &dyn Fn(io::Error) -> CliError,
+    ) -> Result<()> {
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).open(temporary).map_err(failed)?;
+        if let Some(permissions) = &self.permissions {
+            file.set_permissions(permissions.clone()).map_err(failed)?;
+        }
+        loop {
+            let bytes = next()?;
+            if bytes.is_empty() {
+                return file.sync_all().map_err(failed);
+            }
+            file.write_all(&bytes).map_err(failed)?;
+        }
     }
 }
 

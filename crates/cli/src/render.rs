@@ -124,6 +124,10 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
     if let Some(source) = &record.source {
         fields.push(("source", place(source)));
     }
+    if let Some(content) = &record.content {
+        let (name, media_type) = (content.name(), content.media_type());
+        fields.push(("file", format!("{name}, {media_type}, {}", size(content.size_bytes()))));
+    }
     if !record.conflicts_with.is_empty() {
         let rivals: Vec<String> =
             record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
@@ -524,6 +528,7 @@ mod tests {
             confidence: None,
             source: None,
             access: None,
+            content: None,
             provenance: Provenance::default(),
             branch: kapsa_memory::BranchId::MAIN,
             system: false,

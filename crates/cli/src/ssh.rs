@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use kapsa_memory::{Chunk, Offer, Parcel, Peer, PipePeer, Point};
+use kapsa_memory::{BlobId, Chunk, Offer, Parcel, Peer, PipePeer, Point};
 
 use crate::error::{CliError, Result};
 
@@ -162,6 +162,18 @@ impl Peer for SshPeer<ChildStdout, ChildStdin> {
         vectors: Vec<Vec<u8>>,
     ) -> kapsa_memory::Result<Point> {
         self.pipe().put(branch, parcels, vectors)
+    }
+
+    fn blobs(&mut self, ids: &[BlobId]) -> kapsa_memory::Result<Vec<Vec<u8>>> {
+        self.pipe().blobs(ids)
+    }
+
+    fn lacks_blobs(&mut self, ids: &[BlobId]) -> kapsa_memory::Result<Vec<bool>> {
+        self.pipe().lacks_blobs(ids)
+    }
+
+    fn put_blobs(&mut self, blobs: Vec<Vec<u8>>) -> kapsa_memory::Result<()> {
+        self.pipe().put_blobs(blobs)
     }
 }
 

@@ -93,6 +93,17 @@ pub enum Error {
         /// What does not fit.
         reason: &'static str,
     },
+    /// The content of a file that is not what was stored.
+    #[error("the content with the hash {hash} is damaged: {reason}")]
+    ContentDamaged {
+        /// BLAKE3 of what was stored.
+        hash: String,
+        /// What does not fit.
+        reason: &'static str,
+    },
+    /// A record with the content of a file that is not in the capsule, or not any more.
+    #[error("the content of this record is not in the capsule")]
+    ContentMissing,
     /// A commit that several callers shared, and its failure.
     #[error(transparent)]
     Shared(std::sync::Arc<Error>),

@@ -59,6 +59,7 @@ pub use kapsa_capsule::{
     Error as CapsuleError, FileSystem, Holder, Lock, Storage, Volume, lock_path, random_bits,
 };
 pub use records::admission::{Admission, ReviewRule, ReviewScope};
+pub use records::content::{BlobId, CONTENT_BYTES_MAX, Content};
 pub use records::held::Reason;
 pub use records::ids::random_id;
 pub use records::integers::{WideInteger, wide_integer};
@@ -76,6 +77,7 @@ pub use records::{
 };
 pub use search::any::AnyReader;
 pub use search::around::AROUND_MAX;
+pub use search::contents::{ContentReader, open as open_content};
 pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
 pub use search::query;
@@ -107,6 +109,7 @@ pub use write::ahead::{
 };
 pub use write::any::AnyWriter;
 pub use write::batch::Batch;
+pub use write::contents::{Blobs, ContentNames, split as split_content};
 pub use write::embedding::{EmbedReport, EmbedRequest, embed};
 pub use write::later::{
     TAIL_BYTES_MAX, TAIL_LARGE_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,

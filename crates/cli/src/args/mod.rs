@@ -440,7 +440,8 @@ pub(crate) struct Fields {
     /// Label, such as the author's role
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) label: Option<String>,
-    /// URI, such as note/locks; an existing one gets a new revision
+    /// URI, such as note/locks; an existing one gets a new revision. With a file, of any bytes, the
+    /// file is stored under it
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) uri: Option<String>,
     /// Tag; repeatable
@@ -482,7 +483,7 @@ pub(crate) struct Get {
     /// Revision to show by its sequence [default: the newest]
     #[arg(long, value_name = "N")]
     pub(crate) seq: Option<u64>,
-    /// Print only the text, byte for byte
+    /// Print only the text, or the bytes of the file, exactly as they were stored
     #[arg(long)]
     pub(crate) raw: bool,
     #[command(flatten)]

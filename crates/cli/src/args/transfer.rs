@@ -51,6 +51,8 @@ pub(crate) enum FormatArg {
     Mv2e,
     /// One JSON record per line, as kapsa put reads it
     Jsonl,
+    /// A folder with events.json, checkpoints.json, records and files
+    JsonDir,
     /// A folder with one readable file per record
     Markdown,
     /// The same, with the frontmatter of basic-memory
@@ -66,6 +68,7 @@ impl From<FormatArg> for Format {
         match format {
             FormatArg::Capsule | FormatArg::Mv2e => Format::Capsule,
             FormatArg::Jsonl => Format::JsonLines,
+            FormatArg::JsonDir => Format::JsonFolder,
             FormatArg::Markdown => Format::Markdown,
             FormatArg::BasicMemory => Format::BasicMemory,
             FormatArg::ServerMemory => Format::ServerMemory,

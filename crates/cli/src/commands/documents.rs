@@ -171,7 +171,7 @@ fn missing(source: &Path, error: &std::io::Error) -> CliError {
         .hint(format!("arguments are files and folders; to store text: kapsa put --text {shown}"))
 }
 
-fn unreadable(path: &Path, why: &str) -> CliError {
+pub(super) fn unreadable(path: &Path, why: &str) -> CliError {
     CliError::user("source_unreadable", format!("cannot read {}: {why}", path.display()))
 }
 

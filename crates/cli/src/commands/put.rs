@@ -12,6 +12,7 @@ use kapsa_memory::{Error, NewRecord, Reader, Uri, review};
 
 use super::bulk::Bulk;
 use super::defaults::Defaults;
+use super::file;
 use super::known::{self, Known};
 use super::text::plain_text;
 use crate::app::{App, did};
@@ -74,9 +75,13 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
     let when = args.embed;
     let defaults = Arc::new(Defaults::new(std::mem::take(&mut args.fields))?);
     if let Some(text) = args.text.take() {
-        return one(app, &defaults, &args, text);
+        return one(app, &defaults, &args, NewRecord::text(text));
     }
     let only_stdin = args.sources.iter().all(|source| source.as_os_str() == "-");
+    if let ([path], true, false) = (&*args.sources, defaults.uri.is_some(), only_stdin) {
+        known::refuse_documents(&args)?;
+        return file::put(app, &defaults, &args, path);
+    }
     if !only_stdin {
         known::refuse_documents(&args)?;
         defaults.expect_many("documents")?;
@@ -90,13 +95,19 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
         ));
     }
     if args.plain {
-        return one(app, &defaults, &args, plain_text()?);
+        return one(app, &defaults, &args, NewRecord::text(plain_text()?));
     }
     Bulk::new(app, &defaults, &args)?.run()
 }
 
-fn one(app: &mut App, defaults: &Defaults, args: &args::Put, text: String) -> Result<Stored> {
-    let record = defaults.fill(NewRecord::text(text));
+/// Puts one record.
+pub(super) fn one(
+    app: &mut App,
+    defaults: &Defaults,
+    args: &args::Put,
+    record: NewRecord,
+) -> Result<Stored> {
+    let record = defaults.fill(record);
     record.check()?;
     let path = app.capsule()?;
     let mut known = Known::one(app, record, args)?;

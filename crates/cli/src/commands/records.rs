@@ -5,6 +5,7 @@ use kapsa_memory::{Record, Uri};
 
 use crate::app::{self, AnyReader, App, did};
 use crate::args::{Get, OneUri, Timeline};
+use crate::commands::bytes::Bytes;
 use crate::commands::{find, names, put};
 use crate::error::{CliError, Done, Result};
 use crate::render;
@@ -25,7 +26,9 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
         }
         None => app.record(&uri, &args.when)?,
     };
-    if args.raw {
+    if args.raw && record.content.is_some() {
+        Bytes::of(&reader, &record).print(app)
+    } else if args.raw {
         app.out.exact(&record.text)
     } else if app.out.is_json() {
         let branch = reader.branch_of(&record)?;

@@ -27,6 +27,7 @@ use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
 use crate::typed_time;
+use crate::wire::Versions;
 use crate::wire::transfer::{ExportOut, GcOut, ImportAnswer, ImportOut, MountsOut};
 
 /// What the names of sealed files end with.
@@ -64,6 +65,12 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     };
     let reader = reader_of(app, args)?;
     let export = export::gather(&reader, &request)?;
+    if export.file_count > 0 && !format.has_files() {
+        let count = counted(export.file_count, "file");
+        let message =
+            format!("the bytes of {count} are left out: --format capsule or json-dir has them");
+        app.out.warn("files_left_out", &message);
+    }
     let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
     if is_streamed {
         return stream(app, &export, format, &capsule, passphrase.as_ref());
@@ -78,13 +85,15 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
         format: format.name(),
         output_path: target.display().to_string(),
         bytes_written: written.bytes,
-        record_count: export.artifact_count,
+        record_count: export.record_count,
+        uri_count: export.uri_count,
         checkpoint_count: export.checkpoint_count,
         event_count: export.event_count,
         content_hash: written.content_hash,
         encrypted: sealed,
         safe_mode: !args.is_unsafe,
         warning,
+        versions: Versions::OURS,
     };
     if app.out.is_json() {
         return app.out.json(&out);
@@ -93,7 +102,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     app.out.line(&format!(
         "{}: {}, {}, {} ({}{sealed})",
         out.output_path,
-        counted(out.record_count, "record"),
+        counted(out.uri_count, "record"),
         counted(out.checkpoint_count, "checkpoint"),
         counted(out.event_count, "event"),
         size(out.bytes_written)

@@ -14,6 +14,7 @@ use crate::app::{self, App, did};
 use crate::args::{
     self, Alias, BranchArgs, BranchVerb, CherryPick, Diff, Log, OneUri, ResolveUri, Revert,
 };
+use crate::commands::bytes::Bytes;
 use crate::commands::records;
 use crate::error::{CliError, Done, Result};
 use crate::moment::readable;
@@ -470,20 +471,12 @@ pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
 pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
     let out = args.out.as_deref().filter(|out| !is_standard_output(out));
     let uri = app::uri(&args.uri)?;
-    let (_, record) = app.record(&uri, &args.when)?;
-    let content = if record.system {
-        serde_json::Value::Object(record.metadata.clone()).to_string()
-    } else {
-        record.text.clone()
-    };
+    let (reader, record) = app.record(&uri, &args.when)?;
+    let bytes = Bytes::of(&reader, &record);
     if let Some(out) = out {
-        OutFile::at(out, &app.capsule()?)?.write(content.as_bytes())?;
+        bytes.write(&OutFile::at(out, &app.capsule()?)?)?;
     }
     if app.out.is_json() {
-        let end = (0..=PREVIEW_BYTES.min(content.len()))
-            .rev()
-            .find(|&at| content.is_char_boundary(at))
-            .unwrap_or(0);
         let output_path = out.map(|out| out.display().to_string());
         let as_of = args.when.as_of.as_deref();
         return app.out.json(&Resolved {
@@ -491,11 +484,11 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
             asked: uri.as_str(),
             as_of,
             sequence: record.sequence,
-            size_bytes: content.len(),
-            preview: &content[..end],
+            size_bytes: bytes.len(),
+            preview: &bytes.preview(PREVIEW_BYTES)?,
             output_path,
             versions: wire::Versions::OURS,
         });
     }
-    if out.is_some() { Ok(()) } else { app.out.exact(&content) }
+    if out.is_some() { Ok(()) } else { bytes.print(app) }
 }

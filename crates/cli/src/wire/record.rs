@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
 use kapsa_memory::request::{Expansion, Found, Hit, QueryRead, Standing, TimeSpan};
-use kapsa_memory::{Error, Record, Trust, Uri, Why};
+use kapsa_memory::{Content, Error, Record, Trust, Uri, Why};
 use schemars::JsonSchema;
 use serde::ser::{Error as _, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -90,6 +90,9 @@ pub(crate) struct RecordOut<'a> {
     /// Where it was read from.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<SourceOut<'a>>,
+    /// The file whose bytes it has; `resolve-uri` gives them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<FileBytesOut<'a>>,
     /// True for a revision that forgets the record.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tombstone: bool,
@@ -141,6 +144,7 @@ impl<'a> RecordOut<'a> {
             created_at: Time(record.created_at),
             committed_at: Time(record.committed_at),
             source: record.source.as_ref().map(SourceOut::from),
+            file: record.content.as_ref().map(FileBytesOut::from),
             tombstone: record.tombstone,
             purged: record.purged,
             branch: None,
@@ -182,6 +186,31 @@ impl<'a> From<&'a Source> for SourceOut<'a> {
             line_start: source.line_start,
             line_end: source.line_end,
             content_hash: &source.content_hash,
+        }
+    }
+}
+
+/// The file whose bytes a record has.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "File")]
+pub(crate) struct FileBytesOut<'a> {
+    /// Name of the file, without folders.
+    name: &'a str,
+    /// Its media type.
+    media_type: &'a str,
+    /// Its size.
+    size_bytes: u64,
+    /// BLAKE3 of its bytes.
+    hash: String,
+}
+
+impl<'a> From<&'a Content> for FileBytesOut<'a> {
+    fn from(content: &'a Content) -> FileBytesOut<'a> {
+        FileBytesOut {
+            name: content.name(),
+            media_type: content.media_type(),
+            size_bytes: content.size_bytes(),
+            hash: content.hash(),
         }
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::care::DiagnosisOut;
-use super::{Extent, Time, show};
+use super::{Extent, Time, Versions, show};
 
 /// What was exported.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -17,14 +17,16 @@ pub(crate) struct ExportOut {
     /// True.
     pub(crate) exported: bool,
     /// What was written.
-    #[schemars(extend("enum" = ["capsule", "jsonl", "markdown", "basic-memory", "server-memory", "claude-md"]))]
+    #[schemars(extend("enum" = ["capsule", "jsonl", "json-dir", "markdown", "basic-memory", "server-memory", "claude-md"]))]
     pub(crate) format: &'static str,
     /// The file or folder.
     pub(crate) output_path: String,
     /// Size of the file or folder, in bytes.
     pub(crate) bytes_written: u64,
-    /// Number of records.
+    /// Number of records of any kind, earlier revisions among them.
     pub(crate) record_count: u64,
+    /// Number of live URIs.
+    pub(crate) uri_count: u64,
     /// Number of checkpoints.
     pub(crate) checkpoint_count: u64,
     /// Number of events.
@@ -39,6 +41,8 @@ pub(crate) struct ExportOut {
     /// What failed besides the export, which is whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warning: Option<String>,
+    #[serde(flatten)]
+    pub(crate) versions: Versions,
 }
 
 /// A capsule that is mounted, to be read only.
@@ -187,6 +191,8 @@ pub(crate) struct ImportOut<'a> {
     /// What failed besides the import, which is whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
+    #[serde(flatten)]
+    versions: Versions,
 }
 
 impl<'a> ImportOut<'a> {
@@ -210,6 +216,7 @@ impl<'a> ImportOut<'a> {
             verification_passed: true,
             diagnostics: done.diagnostics.iter().map(DiagnosisOut::from).collect(),
             warning,
+            versions: Versions::OURS,
         }
     }
 }

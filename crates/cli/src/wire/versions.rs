@@ -499,8 +499,8 @@ pub(crate) struct Resolved<'a> {
     /// Sequence of the revision.
     pub(crate) sequence: u64,
     /// Size of its content.
-    pub(crate) size_bytes: usize,
-    /// The first 200 bytes of its content.
+    pub(crate) size_bytes: u64,
+    /// The first 200 bytes of its content; U+FFFD stands for what is not text.
     pub(crate) preview: &'a str,
     /// The file that the content was written to.
     #[serde(skip_serializing_if = "Option::is_none")]

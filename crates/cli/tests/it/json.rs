@@ -10,6 +10,7 @@ use jsonschema::Validator;
 use kapsa_cli::schema;
 use serde_json::{Value, json};
 
+use crate::golden::Golden;
 use crate::meaning::tiny_model;
 use crate::rerank::tiny_reranker;
 use crate::support::Sandbox;
@@ -113,6 +114,7 @@ struct Checked {
     verbs: Vec<String>,
     validators: BTreeMap<String, Validator>,
     called: RefCell<BTreeSet<String>>,
+    golden: RefCell<Golden>,
 }
 
 impl Checked {
@@ -127,6 +129,7 @@ impl Checked {
             verbs: schema::verbs(),
             validators,
             called: RefCell::default(),
+            golden: RefCell::default(),
         }
     }
 
@@ -175,7 +178,10 @@ impl Checked {
             })
             .collect();
         assert!(!answers.is_empty(), "{args:?} printed nothing");
-        answers.iter().for_each(|answer| self.hold(&verb, answer));
+        for answer in &answers {
+            self.hold(&verb, answer);
+            self.golden.borrow_mut().add(&self.sandbox.path(""), &verb, args, answer);
+        }
         self.called.borrow_mut().insert(verb);
         answers.last().cloned().unwrap_or_default()
     }
@@ -254,6 +260,10 @@ fn records(to: &Checked) {
     );
     to.fails("usage", &["put", "--nonsense"], b"");
     to.ok(&["put", "--uri", "note/a", "--text", "the cat sleeps on the sofa"]);
+    to.sandbox.write("a.bin", b"\xff\x00\xfe");
+    to.ok(&["put", "--uri", "file/a", "a.bin"]);
+    to.ok(&["resolve-uri", "file/a"]);
+    to.ok(&["get", "file/a"]);
     to.ok(&["get", "note/a"]);
     to.ok(&["get", "note/b"]);
     to.ok(&["timeline"]);
@@ -739,4 +749,5 @@ fn every_verb_prints_what_its_schema_describes() {
     let called = to.called.borrow();
     let missed: Vec<&String> = to.verbs.iter().filter(|verb| !called.contains(*verb)).collect();
     assert!(missed.is_empty(), "no answer of these verbs was held against its schema: {missed:?}");
+    to.golden.borrow().check();
 }

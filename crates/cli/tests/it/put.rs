@@ -165,7 +165,8 @@ fn flags_that_fit_one_record_are_refused_for_many() {
         "invalid_record",
     );
     sandbox.write("a.md", "text");
-    sandbox.fails(&["put", "a.md", "--uri", "n/a"], 1, "usage");
+    sandbox.write("b.md", "text");
+    sandbox.fails(&["put", "a.md", "b.md", "--uri", "n/a"], 1, "usage");
     sandbox.fails(&["put", "a.md", "--title", "x"], 1, "usage");
     sandbox.fails(&["put", "a.md", "-"], 1, "usage");
     sandbox.fails(&["put", "a.md", "--text", "x"], 1, "usage");

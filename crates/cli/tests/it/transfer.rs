@@ -94,7 +94,7 @@ fn test_export_filters_checkpoints_and_events_by_run() {
     let done = sandbox.json(&["export", "--spec", "S-1", "--run", "17", "--no-encrypt"]);
     assert!(done["output_path"].as_str().expect("a path").ends_with(".kapsa/exports/S-1_17.kapsa"));
     assert_eq!(
-        (&done["record_count"], &done["checkpoint_count"], &done["event_count"]),
+        (&done["uri_count"], &done["checkpoint_count"], &done["event_count"]),
         (&1.into(), &1.into(), &1.into())
     );
     let export = ["--capsule", ".kapsa/exports/S-1_17.kapsa"];
@@ -535,4 +535,139 @@ fn an_export_of_a_run_has_its_place_and_can_be_streamed() {
     let told = sandbox.json(&["replay", "run", "--run", "17", "--mount", "r17"]);
     assert!(told["count"].as_u64() > Some(0), "{told}");
     assert!(sandbox.json(&["replay", "verify", "--run", "17", "--mount", "r17"])["passed"] == true);
+}
+
+/// The URIs, and the ids of checkpoints, that a JSON value has.
+fn names(field: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.starts_with("mv2://") => found.push(text.clone()),
+        Value::String(text) if field.ends_with("checkpoint_id") => {
+            found.push(format!("checkpoint/{text}"));
+        }
+        Value::Array(all) => all.iter().for_each(|one| names(field, one, found)),
+        Value::Object(all) => all.iter().for_each(|(field, one)| names(field, one, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn an_export_of_a_run_is_whole() {
+    let sandbox = Sandbox::new();
+    let embeds = |args: &[&str]| {
+        let out = sandbox.command().env_remove("KAPSA_EMBED").args(args).output();
+        Run::from(out.expect("the binary runs")).success(args)
+    };
+    for (uri, text) in [
+        ("fact/pool", "The pool has eight connections."),
+        ("fact/cat", "The cat sleeps on the sofa."),
+    ] {
+        embeds(&["put", "--uri", uri, "--text", text]);
+    }
+    let policy = sandbox.write("policy.json", r#"{"governance":{"review":true}}"#);
+    embeds(&["run", "start", "--run", "5"]);
+    embeds(&["--branch", "run/5", "policy", "capture", policy.to_str().expect("UTF-8")]);
+    embeds(&["run", "task", "start", "task-1", "--run", "5", "--title", "Choose the port"]);
+    embeds(&[
+        "run",
+        "record",
+        "--run",
+        "5",
+        "--task",
+        "task-1",
+        "--role",
+        "builder",
+        "--text",
+        "The service listens on port 5433.",
+    ]);
+    let payload = r#"{"request_id":"q1","hit_uris":["mv2://default/fact/pool"],"latency_ms":1}"#;
+    sandbox.ok(&[
+        "event",
+        "emit",
+        "RetrievalResponse",
+        "--run",
+        "5",
+        "--spec",
+        "S-1",
+        "--payload",
+        payload,
+    ]);
+    embeds(&[
+        "run", "finish", "--run", "5", "--task", "task-1", "--stage", "build", "--spec", "S-1",
+    ]);
+    embeds(&[
+        "run", "finish", "--run", "5", "--merge", "curated", "--by", "ana", "--stage", "ship",
+    ]);
+
+    let done = sandbox.json(&["export", "--run", "5", "--no-encrypt", "--out", "run5.kapsa"]);
+    let imported = sandbox.json(&["import", "run5.kapsa", "--mount-as", "m"]);
+    let stats = sandbox.json(&["stats", "--capsule", "run5.kapsa"]);
+    for count in ["uri_count", "checkpoint_count", "event_count"] {
+        assert_eq!(done[count], imported[count], "{count}");
+        assert_eq!(done[count], stats[count], "{count}");
+    }
+    assert_eq!(done["record_count"], stats["record_count"]);
+    // Everything that its events and checkpoints name is there.
+    let mut named = Vec::new();
+    names("", &sandbox.json(&["events", "--capsule", "run5.kapsa", "--limit", "1000"]), &mut named);
+    let shown = sandbox.json(&["checkpoints", "--capsule", "run5.kapsa"]);
+    names("", &shown, &mut named);
+    assert!(named.iter().any(|uri| uri.contains("/policy/")), "{named:?}");
+    assert!(named.iter().any(|uri| uri.starts_with("checkpoint/")), "{named:?}");
+    assert!(named.contains(&"mv2://default/fact/pool".to_string()), "{named:?}");
+    for uri in named {
+        sandbox.ok(&["resolve-uri", &uri, "--mount", "m"]);
+    }
+    // A search by meaning answers as here.
+    let found = |more: &[&str]| {
+        let args = [&["find", "which number does the service use", "--mode", "sem"], more].concat();
+        let found: Value =
+            serde_json::from_str(&embeds(&[&args[..], &["--json"]].concat())).expect("JSON");
+        found["hits"][0]["title"].clone()
+    };
+    assert_eq!(found(&[]), "Choose the port — Builder");
+    assert_eq!(found(&["--mount", "m"]), found(&[]));
+    // A replay shows the same, whether the run's branch is there or not.
+    let steps = |more: &[&str]| {
+        let shown = sandbox.json(&[&["replay", "run", "--run", "5"], more].concat());
+        let of = |entry: &Value| (entry["event_type"].clone(), entry["uri"].clone());
+        let entries = shown["entries"].as_array().expect("entries").iter();
+        // The export itself is noted once it is done.
+        let before = entries.filter(|entry| entry["event_type"] != "CapsuleExported");
+        before.map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&["--mount", "m"]), steps(&[]));
+    assert!(!steps(&[]).is_empty());
+}
+
+#[test]
+fn a_folder_of_json_has_everything_and_is_the_same_each_time() {
+    let sandbox = sandbox();
+    sandbox.write("a.bin", b"\xff\x00\xfe");
+    sandbox.ok(&["put", "--uri", "file/a", "a.bin"]);
+    let first = sandbox.json(&["export", "--format", "json-dir", "--out", "one"]);
+    let again = sandbox.json(&["export", "--format", "json-dir", "--out", "two"]);
+    assert_eq!(first["content_hash"], again["content_hash"]);
+    let read = |name: &str| {
+        let (one, two) =
+            (bytes(&sandbox.path("one").join(name)), bytes(&sandbox.path("two").join(name)));
+        assert!(one == two, "{name}");
+        one
+    };
+    let parsed = |name: &str| serde_json::from_slice::<Value>(&read(name)).expect("JSON");
+    let manifest = parsed("manifest.json");
+    assert_eq!((&manifest["version"], &manifest["file_count"]), (&"1.0.0".into(), &1.into()));
+    for (name, count) in [("events", "event_count"), ("checkpoints", "checkpoint_count")] {
+        let document = parsed(&format!("{name}.json"));
+        assert_eq!(
+            document[name].as_array().map(Vec::len),
+            manifest[count].as_u64().map(|n| n as usize)
+        );
+        assert_eq!(manifest[count], first[count]);
+    }
+    let mut files = manifest["files"].as_object().expect("files").keys();
+    let file = files.find(|name| name.starts_with("file-")).expect("a file");
+    assert_eq!(read(file), b"\xff\x00\xfe");
+    assert!(String::from_utf8(read("records.jsonl")).expect("UTF-8").contains(file.as_str()));
+    sandbox.fails(&["export", "--format", "json-dir", "--out", "one"], 1, "exists");
+    sandbox.ok(&["export", "--format", "json-dir", "--out", "one", "--force"]);
 }

@@ -32,7 +32,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 33] = [
+const SITUATIONS: [(&str, Situation); 34] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -228,6 +228,12 @@ const SITUATIONS: [(&str, Situation); 33] = [
     ("store_skipped", |to| {
         std::fs::write(run_of_files(to, "task-1"), "spoilt").expect("written");
         Call::of(&["run", "context", "--run", "17", "--task", "task-2", "--role", "builder"])
+    }),
+    ("files_left_out", |to| {
+        does(to, &["init"]);
+        to.write("a.bin", b"\xff\x00\xfe");
+        does(to, &["put", "--uri", "file/a", "a.bin"]);
+        Call::of(&["export", "--format", "jsonl", "--out", "all.jsonl"])
     }),
     ("event_not_recorded", |to| {
         does(to, &["init"]);

@@ -1,25 +1,31 @@
 //! Exports a part of a memory as a capsule of its own, made only of what is in it: the same
 //! content, the same bytes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_capsule::{FileSystem, NewCapsule, SegmentDraft};
 use kapsa_index::Sequences;
 
-use crate::error::{Result, misuse};
+use crate::error::{Error, Result, misuse};
+use crate::exchange::references;
 use crate::records::codec::{self, Body, Envelope, Operation};
+use crate::records::content::Content;
 use crate::records::kinds;
 use crate::records::record::{BranchId, Micros, Record};
+use crate::records::uri::Uri;
+use crate::search::contents;
 use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::tables::revision_map::Kept;
 use crate::tables::revision_map::RevisionMap;
 use crate::versions::branch;
-use crate::versions::event::{self, EventRequest, EventType};
-use crate::view::{View, branches};
+use crate::versions::event::{self, EventRequest, EventType, RUN_NONE};
+use crate::view::raw::RawView;
+use crate::view::{View, blobs, branches};
+use crate::write::carry::copied;
 use crate::write::maintain::index;
 use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX};
 
@@ -46,10 +52,18 @@ pub struct Export<'a> {
     /// Of its records, ascending.
     sequences: Vec<u64>,
     is_unsafe: bool,
+    /// The branch of the run that is exported, and the run. What was written there without a run
+    /// belongs to it, which nothing else says where everything is on `main`.
+    own: Option<(BranchId, String)>,
     /// When the newest of them was committed.
     newest_us: Micros,
-    /// How many of them are memories.
-    pub artifact_count: u64,
+    /// How many records it has of any kind, revisions and tombstones among them; the blobs of
+    /// files do not count.
+    pub record_count: u64,
+    /// How many URIs of memories are alive at its end.
+    pub uri_count: u64,
+    /// How many of its records have the content of a file.
+    pub file_count: u64,
     /// How many are checkpoints.
     pub checkpoint_count: u64,
     /// How many are events.
@@ -64,7 +78,13 @@ pub struct Export<'a> {
 /// `InvalidOperation` when that is nothing, or more than [`EXPORT_RECORDS_MAX`]; what the disk or a
 /// damaged file says.
 pub fn gather<'a>(reader: &'a Reader, request: &ExportRequest) -> Result<Export<'a>> {
-    let sequences = select(reader.view(), request)?;
+    let run = request.run.as_deref().map(branch::run_id).transpose()?;
+    let own = match run {
+        Some(run) => branches::find(reader.view().store(), &branch::run_branch(run)?)?,
+        None => None,
+    };
+    let own = own.map(|made| made.id).zip(run.map(str::to_string));
+    let sequences = select(reader.view(), request, own.as_ref().map(|(own, _)| *own))?;
     if sequences.is_empty() {
         return Err(misuse(
             "there is nothing to export: this branch has no record of that run or spec, or no record at all",
@@ -73,7 +93,7 @@ pub fn gather<'a>(reader: &'a Reader, request: &ExportRequest) -> Result<Export<
     if sequences.len() > EXPORT_RECORDS_MAX {
         return Err(misuse(&format!("an export holds at most {EXPORT_RECORDS_MAX} records")));
     }
-    Export::of(reader.view(), sequences, request.is_unsafe)
+    Export::of(reader.view(), with_blobs(reader.view(), sequences)?, own, request.is_unsafe)
 }
 
 /// Which records are meant.
@@ -112,12 +132,8 @@ struct Candidate {
 }
 
 /// The sequences of what is exported, ascending.
-fn select(view: &View, request: &ExportRequest) -> Result<Vec<u64>> {
+fn select(view: &View, request: &ExportRequest, own: Option<BranchId>) -> Result<Vec<u64>> {
     let run = request.run.as_deref().map(branch::run_id).transpose()?;
-    let own = match run {
-        Some(run) => branches::find(view.store(), &branch::run_branch(run)?)?.map(|made| made.id),
-        None => None,
-    };
     let wanted = ExportScope { spec: request.spec.as_deref(), run, own };
     let mut all = Vec::new();
     for sequence in sequences(view, own)? {
@@ -126,6 +142,7 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<u64>> {
         if record.purged
             || branches
             || record.is_signature()
+            || record.is_blob()
             || !record.system && view.store().is_purged(&record.uri, sequence)?
         {
             continue;
@@ -145,7 +162,29 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<u64>> {
         all.iter().filter(|found| found.is_wanted).map(|found| found.uri_hash).collect();
     let is_in =
         |found: &Candidate| found.is_wanted || found.follows && uris.contains(&found.uri_hash);
-    Ok(all.iter().filter(|found| is_in(found)).map(|found| found.sequence).collect())
+    let mut sequences: Vec<u64> =
+        all.iter().filter(|found| is_in(found)).map(|found| found.sequence).collect();
+    let may_leave = |record: &Record| {
+        !is_of_export(record) && !record.is_blob() && (request.is_unsafe || is_safe(record))
+    };
+    sequences.extend(references::of(view, &sequences, &may_leave)?);
+    sequences.sort_unstable();
+    Ok(sequences)
+}
+
+/// These sequences, and those of the blobs that they have.
+fn with_blobs(view: &View, mut sequences: Vec<u64>) -> Result<Vec<u64>> {
+    let mut ids = BTreeSet::new();
+    for &sequence in &sequences {
+        let content = view.store().record(sequence)?.content;
+        ids.extend(content.into_iter().flat_map(|content| content.blobs));
+    }
+    for id in ids {
+        let found = view.store().revisions_under(&Uri::blob(&id), &Lineage::all())?;
+        sequences.extend(found.first());
+    }
+    sequences.sort_unstable();
+    Ok(sequences)
 }
 
 /// What the view sees, the events that came by merges, and what a run's own branch holds: a run is
@@ -191,31 +230,44 @@ fn make_safe(record: &mut Record) {
 }
 
 impl<'a> Export<'a> {
-    fn of(view: &'a View, sequences: Vec<u64>, is_unsafe: bool) -> Result<Export<'a>> {
+    fn of(
+        view: &'a View,
+        sequences: Vec<u64>,
+        own: Option<(BranchId, String)>,
+        is_unsafe: bool,
+    ) -> Result<Export<'a>> {
         let mut export = Export {
             view,
             sequences,
             is_unsafe,
+            own,
             newest_us: 0,
-            artifact_count: 0,
+            record_count: 0,
+            uri_count: 0,
+            file_count: 0,
             checkpoint_count: 0,
             event_count: 0,
             content_hash: String::new(),
         };
         let mut hasher = blake3::Hasher::new_derive_key("kapsa export v1");
-        let (mut artifacts, mut checkpoints, mut events) = (0, 0, 0);
+        let mut alive = HashMap::new();
         let mut newest_us = 0;
-        for record in export.records() {
-            let record = record?;
-            let body = export.body_of(&record);
+        for sequence in export.sequences.clone() {
+            let record = export.record(sequence)?;
+            let body = export.body_of(&record)?;
             hasher.update(&(body.len() as u64).to_le_bytes()).update(&body);
             newest_us = newest_us.max(record.committed_at);
-            artifacts += u64::from(!record.system);
-            checkpoints += u64::from(record.system && record.kind == kinds::CHECKPOINT);
-            events += u64::from(record.system && record.kind == kinds::EVENT);
+            export.record_count += u64::from(!record.is_blob());
+            export.file_count += u64::from(record.content.is_some());
+            export.checkpoint_count += u64::from(record.system && record.kind == kinds::CHECKPOINT);
+            export.event_count += u64::from(record.system && record.kind == kinds::EVENT);
+            if !record.system {
+                let is_alive = !record.tombstone && record.alias.is_none();
+                alive.insert(record.uri.hash(), is_alive);
+            }
         }
-        (export.artifact_count, export.checkpoint_count) = (artifacts, checkpoints);
-        (export.event_count, export.newest_us) = (events, newest_us);
+        export.newest_us = newest_us;
+        export.uri_count = alive.into_values().filter(|is_alive| *is_alive).count() as u64;
         export.content_hash = hasher.finalize().to_hex().to_string();
         Ok(export)
     }
@@ -223,17 +275,50 @@ impl<'a> Export<'a> {
     /// Its records, in the capsule's order: revisions, tombstones and aliases, checkpoints and
     /// events.
     pub fn records(&self) -> impl Iterator<Item = Result<Record>> + '_ {
-        self.sequences.iter().map(|&sequence| {
-            let mut record = self.view.store().record(sequence)?;
-            if !self.is_unsafe {
-                make_safe(&mut record);
-            }
-            Ok(record)
-        })
+        self.all().filter(|record| record.as_ref().map_or(true, |record| !record.is_blob()))
     }
 
-    /// Writes a new capsule that holds it, on `main`, in one commit. Its id and times come from the
-    /// content, so that the same content makes the same bytes. `path` must not exist; nothing
+    /// The same, with the blobs of their contents.
+    fn all(&self) -> impl Iterator<Item = Result<Record>> + '_ {
+        self.sequences.iter().map(|&sequence| self.record(sequence))
+    }
+
+    fn record(&self, sequence: u64) -> Result<Record> {
+        let mut record = self.view.store().record(sequence)?;
+        if !self.is_unsafe {
+            make_safe(&mut record);
+        }
+        if let Some((own, run)) = &self.own
+            && record.branch == *own
+            && (record.run.is_empty() || record.run == RUN_NONE)
+        {
+            record.run.clone_from(run);
+        }
+        Ok(record)
+    }
+
+    /// Gives the bytes of a content of its records to `add`, one blob after the other.
+    ///
+    /// # Errors
+    /// `ContentDamaged`; what the disk says, or `add`.
+    pub(crate) fn copy_content(
+        &self,
+        content: &Content,
+        add: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut reader = contents::open(RawView::of(self.view), content);
+        loop {
+            let blob = reader.next_blob()?;
+            if blob.is_empty() {
+                return Ok(());
+            }
+            add(&blob)?;
+        }
+    }
+
+    /// Writes a new capsule that holds it, on `main`, in one commit, with the vectors that its
+    /// records have. Its id and times come from the content, so that the same content makes the
+    /// same bytes. `path` must not exist; nothing
     /// waits for it to be durable but the last sync.
     ///
     /// # Errors
@@ -250,8 +335,8 @@ impl<'a> Export<'a> {
         let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), path)?;
         let mut transaction = writer.begin()?;
         let mut batch = ExportBatch::default();
-        for (record, sequence) in self.records().zip(1..) {
-            let bytes = self.body_of(&record?);
+        for (record, sequence) in self.all().zip(1..) {
+            let bytes = self.body_of(&record?)?;
             transaction.append(&bytes)?;
             batch.add(sequence, bytes)?;
             if batch.is_full() {
@@ -261,13 +346,26 @@ impl<'a> Export<'a> {
         if !batch.kept.is_empty() {
             transaction.add_segment(batch.take()?)?;
         }
+        let places: HashMap<u64, Vec<u64>> =
+            self.sequences.iter().zip(1..).map(|(&there, here)| (there, vec![here])).collect();
+        if let Some(vectors) = copied(self.view.store(), &places)? {
+            transaction.add_derived(vectors, &[])?;
+        }
         transaction.commit(time_us)?;
         Ok(())
     }
 
     /// The body of a record in a capsule of its own, where everything is on `main` and nothing can
     /// name what stayed behind.
-    fn body_of(&self, record: &Record) -> Vec<u8> {
+    fn body_of(&self, record: &Record) -> Result<Vec<u8>> {
+        if let Some(id) = record.uri.blob_id().filter(|_| record.is_blob()) {
+            let damaged = || Error::ContentDamaged {
+                hash: id.to_string(),
+                reason: "a part of it is missing",
+            };
+            let bytes = blobs::read(self.view.store(), &id)?.ok_or_else(damaged)?;
+            return Ok(codec::encode_blob(&record.uri, record.committed_at, &bytes));
+        }
         let place = |sequence: &u64| Some(self.sequences.binary_search(sequence).ok()? as u64 + 1);
         let conflicts_with = record.conflicts_with.iter().filter_map(place).collect();
         let envelope = Envelope {
@@ -277,13 +375,13 @@ impl<'a> Export<'a> {
             ..Envelope::default()
         };
         let (uri, at) = (&record.uri, record.committed_at);
-        if record.tombstone {
+        Ok(if record.tombstone {
             codec::encode_tombstone(Operation::Tombstone, uri, &record.agent, at, &envelope)
         } else if let Some(target) = &record.alias {
             codec::encode_alias(uri, target, at, &envelope)
         } else {
             codec::encode(&record.as_new(), uri, false, at, &envelope)
-        }
+        })
     }
 }
 

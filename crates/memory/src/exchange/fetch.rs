@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use kapsa_capsule::commits_after;
 
 use crate::error::{Result, misuse};
+use crate::exchange::contents;
 use crate::exchange::parcel::{Chunk, Offer, Parcel, Sender, carry_vectors};
 use crate::exchange::peer::Peer;
 use crate::exchange::remote::{Remote, named_in};
@@ -151,6 +152,7 @@ fn bring(
         if !is_quiet || is_long {
             remote.seen = Some(chunk.upto);
             is_noted = true;
+            fetched.bytes += contents::fetch(writer, &chunk.parcels, peer)?;
             let batch = Incoming { remote: &remote, straight_to, shared, is_last };
             batch.take(writer, chunk, &mut fetched)?;
         }

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use kapsa_capsule::{CommitSpan, Snapshot, commits_after};
 
 use crate::error::{Result, misuse};
+use crate::exchange::contents::first_blobs;
 use crate::exchange::parcel::{Chunk, Offer, Parcel, Point, Sender, carry_vectors, vectors_of};
 use crate::records::branch::Made;
+use crate::records::content::BlobId;
 use crate::records::record::BranchId;
 use crate::tables::lineage::Lineage;
 use crate::versions::branch::branch_record;
 use crate::versions::join::{Join, knows};
-use crate::view::{View, branches};
+use crate::view::{View, blobs, branches};
+use crate::write::contents::Blobs;
 use crate::write::writer::Writer;
 
 /// A capsule that records are exchanged with.
@@ -47,6 +50,24 @@ pub trait Peer {
     /// # Errors
     /// As [`Peer::head`]; `InvalidOperation` when it was opened to be read only.
     fn put(&mut self, branch: &str, parcels: Vec<Parcel>, vectors: Vec<Vec<u8>>) -> Result<Point>;
+
+    /// The first of these blobs, as many as one answer holds.
+    ///
+    /// # Errors
+    /// As [`Peer::head`]; `InvalidOperation` when it has none of them.
+    fn blobs(&mut self, ids: &[BlobId]) -> Result<Vec<Vec<u8>>>;
+
+    /// Which of these blobs it lacks.
+    ///
+    /// # Errors
+    /// As [`Peer::head`].
+    fn lacks_blobs(&mut self, ids: &[BlobId]) -> Result<Vec<bool>>;
+
+    /// Gives it blobs, before the records that have them.
+    ///
+    /// # Errors
+    /// As [`Peer::put`].
+    fn put_blobs(&mut self, blobs: Vec<Vec<u8>>) -> Result<()>;
 }
 
 /// A capsule at a path.
@@ -161,5 +182,26 @@ impl Peer for LocalPeer {
         self.view = self.view.main_of(writer.capsule_mut().snapshot()?)?;
         self.spans = None;
         Ok(self.point())
+    }
+    fn blobs(&mut self, ids: &[BlobId]) -> Result<Vec<Vec<u8>>> {
+        first_blobs(&self.view, ids)
+    }
+
+    fn lacks_blobs(&mut self, ids: &[BlobId]) -> Result<Vec<bool>> {
+        ids.iter().map(|id| Ok(!blobs::has(self.view.store(), id)?)).collect()
+    }
+
+    fn put_blobs(&mut self, blobs: Vec<Vec<u8>>) -> Result<()> {
+        let Some(writer) = &mut self.writer else {
+            return Err(misuse(&format!("{} is open to be read only", self.path.display())));
+        };
+        let mut all = Blobs::default();
+        for blob in blobs {
+            all.add(blob);
+        }
+        all.store(writer)?;
+        self.view = self.view.main_of(writer.capsule_mut().snapshot()?)?;
+        self.spans = None;
+        Ok(())
     }
 }

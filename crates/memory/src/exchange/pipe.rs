@@ -11,6 +11,7 @@ use crate::exchange::parcel::{
     Chunk, Offer, Parcel, Point, put_part, take_chain, take_number, take_part, text,
 };
 use crate::exchange::peer::Peer;
+use crate::records::content::BlobId;
 
 /// What both sides say first.
 const GREETING: &[u8; 16] = b"kapsa exchange 1";
@@ -24,6 +25,9 @@ const CHAIN: u8 = 2;
 const NEWS: u8 = 3;
 const LACKS: u8 = 4;
 const PUT: u8 = 5;
+const BLOBS: u8 = 6;
+const LACKS_BLOBS: u8 = 7;
+const PUT_BLOBS: u8 = 8;
 const DONE: u8 = 0;
 const FAILED: u8 = 255;
 
@@ -119,6 +123,22 @@ fn take_block(bytes: &mut &[u8]) -> Result<Vec<u8>> {
     Ok(take_part(bytes)?.to_vec())
 }
 
+fn put_blob_id(id: &BlobId, out: &mut Vec<u8>) {
+    out.extend_from_slice(&id.0);
+}
+
+fn take_blob_id(bytes: &mut &[u8]) -> Result<BlobId> {
+    Ok(BlobId(take_chain(bytes)?))
+}
+
+/// An answer to so many questions.
+fn yes_or_no(answer: &[u8], count: usize) -> Result<Vec<bool>> {
+    if answer.len() != count {
+        return Err(misuse("the other capsule answered something else than it was asked"));
+    }
+    Ok(answer.iter().map(|one| *one != 0).collect())
+}
+
 fn put_all<T>(out: &mut Vec<u8>, all: &[T], put: fn(&T, &mut Vec<u8>)) {
     out.extend_from_slice(&(all.len() as u64).to_le_bytes());
     all.iter().for_each(|one| put(one, out));
@@ -147,11 +167,7 @@ impl<R: Read, W: Write> Peer for PipePeer<R, W> {
         let mut question = Vec::new();
         put_part(&mut question, branch.as_bytes());
         put_all(&mut question, offers, Offer::encode);
-        let answer = self.ask(LACKS, &question)?;
-        if answer.len() != offers.len() {
-            return Err(misuse("the other capsule answered something else than it was asked"));
-        }
-        Ok(answer.into_iter().map(|one| one != 0).collect())
+        yes_or_no(&self.ask(LACKS, &question)?, offers.len())
     }
 
     fn put(&mut self, branch: &str, parcels: Vec<Parcel>, vectors: Vec<Vec<u8>>) -> Result<Point> {
@@ -160,6 +176,24 @@ impl<R: Read, W: Write> Peer for PipePeer<R, W> {
         put_all(&mut question, &vectors, |block, out| put_part(out, block));
         put_all(&mut question, &parcels, Parcel::encode);
         take_point(&mut self.ask(PUT, &question)?.as_slice())
+    }
+
+    fn blobs(&mut self, ids: &[BlobId]) -> Result<Vec<Vec<u8>>> {
+        let mut question = Vec::new();
+        put_all(&mut question, ids, put_blob_id);
+        take_all(&mut self.ask(BLOBS, &question)?.as_slice(), take_block)
+    }
+
+    fn lacks_blobs(&mut self, ids: &[BlobId]) -> Result<Vec<bool>> {
+        let mut question = Vec::new();
+        put_all(&mut question, ids, put_blob_id);
+        yes_or_no(&self.ask(LACKS_BLOBS, &question)?, ids.len())
+    }
+
+    fn put_blobs(&mut self, blobs: Vec<Vec<u8>>) -> Result<()> {
+        let mut question = Vec::new();
+        put_all(&mut question, &blobs, |blob, out| put_part(out, blob));
+        self.ask(PUT_BLOBS, &question).map(drop)
     }
 }
 
@@ -209,6 +243,15 @@ fn answer(peer: &mut dyn Peer, what: u8, mut question: &[u8]) -> Result<Vec<u8>>
             let parcels = take_all(bytes, Parcel::decode)?;
             put_point(&mut out, peer.put(&branch, parcels, vectors)?);
         }
+        BLOBS => {
+            let blobs = peer.blobs(&take_all(bytes, take_blob_id)?)?;
+            put_all(&mut out, &blobs, |blob, out| put_part(out, blob));
+        }
+        LACKS_BLOBS => {
+            let lacks = peer.lacks_blobs(&take_all(bytes, take_blob_id)?)?;
+            out.extend(lacks.into_iter().map(u8::from));
+        }
+        PUT_BLOBS => peer.put_blobs(take_all(bytes, take_block)?)?,
         _ => return Err(misuse("that is no question")),
     }
     Ok(out)

@@ -4,6 +4,7 @@
 use kapsa_capsule::commits_after;
 
 use crate::error::{Error, Result, misuse};
+use crate::exchange::contents;
 use crate::exchange::fetch::{common, start};
 use crate::exchange::parcel::{Offer, Parcel, Point, Sender, vectors_of};
 use crate::exchange::peer::Peer;
@@ -76,6 +77,7 @@ pub fn push(
         if !wanted.is_empty() {
             pushed.records += wanted.len() as u64;
             pushed.bytes += wanted.iter().map(|one| one.body.len() as u64).sum::<u64>();
+            pushed.bytes += contents::push(&view, &wanted, peer)?;
             let vectors = vectors_of(&view, &wanted);
             reached = Some(peer.put(&pushed.branch, wanted, vectors)?);
             progress(pushed.records, None);

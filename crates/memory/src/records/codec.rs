@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::{Access, Classification};
+use crate::records::content::{BlobId, Content};
 use crate::records::identity::{IDENTITY_BYTES, Identity};
 use crate::records::kinds;
 use crate::records::provenance::{Provenance, Review, Trust};
@@ -42,6 +43,10 @@ const SIGNATURE: u8 = 41;
 const IDENTITY: u8 = 43;
 const REPLACES: u8 = 45;
 const ERASED: u8 = 47;
+/// Odd: a program that does not know it shows the record without the file.
+const CONTENT: u8 = 49;
+/// Odd: of a blob, which no program shows.
+const BYTES: u8 = 51;
 
 /// What a revision does to its URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +186,25 @@ pub(crate) fn encode(
     }
     out.provenance(&envelope.provenance);
     out.identities(envelope);
+    if let Some(content) = &record.content {
+        out.field(CONTENT, &content.encode());
+    }
     out.0
+}
+
+/// Encodes a blob of these bytes.
+pub(crate) fn encode_blob(uri: &Uri, now: Micros, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Encoder(Vec::with_capacity(bytes.len() + 192));
+    head(&mut out, Operation::Put, true, uri, now, now);
+    out.text(KIND, kinds::BLOB);
+    out.envelope(&Envelope { system: true, ..Envelope::default() });
+    out.field(BYTES, bytes);
+    out.0
+}
+
+/// The bytes of the blob with this body, if it is that blob.
+pub(crate) fn blob_in<'a>(body: &'a [u8], id: &BlobId) -> Option<&'a [u8]> {
+    field_in(body, BYTES).filter(|bytes| BlobId::of(bytes) == *id)
 }
 
 /// Encodes a tombstone, with the agent that forgot; empty where none is named.
@@ -224,11 +247,16 @@ pub(crate) fn encode_signature(uri: &Uri, now: Micros, signature: &[u8]) -> Vec<
 }
 
 /// What a body says in the field of signatures, if it has one.
-pub(crate) fn signature_in(mut body: &[u8]) -> Option<&[u8]> {
+pub(crate) fn signature_in(body: &[u8]) -> Option<&[u8]> {
+    field_in(body, SIGNATURE)
+}
+
+/// A field of a body, found without decoding the rest.
+fn field_in(mut body: &[u8], wanted: u8) -> Option<&[u8]> {
     while let Some((&tag, after)) = body.split_first() {
         body = after;
         let value = take_bytes(&mut body)?;
-        if tag == SIGNATURE {
+        if tag == wanted {
             return Some(value);
         }
     }
@@ -237,17 +265,8 @@ pub(crate) fn signature_in(mut body: &[u8]) -> Option<&[u8]> {
 
 /// The identity of the record with this body, found without decoding the rest.
 pub(crate) fn identity_of_stored(sequence: u64, bytes: &[u8]) -> Identity {
-    let mut body = bytes;
-    while let Some((&tag, after)) = body.split_first() {
-        body = after;
-        let Some(value) = take_bytes(&mut body) else { break };
-        if tag == IDENTITY
-            && let Ok(identity) = identity_of(value)
-        {
-            return identity;
-        }
-    }
-    Identity::of(blake3::hash(bytes).as_bytes(), sequence)
+    let named = field_in(bytes, IDENTITY).and_then(|value| identity_of(value).ok());
+    named.unwrap_or_else(|| Identity::of(blake3::hash(bytes).as_bytes(), sequence))
 }
 
 fn head(
@@ -417,6 +436,7 @@ impl Decoder {
             IDENTITY => self.body.identity = Some(identity_of(value)?),
             REPLACES => self.body.replaces = identities_of(value)?,
             ERASED => self.body.erased = identities_of(value)?,
+            CONTENT => record.content = Some(Content::decode(value)?),
             _ if tag.is_multiple_of(2) => {
                 return Err("it holds a field that a newer Kapsa must explain");
             }
@@ -469,6 +489,7 @@ pub(crate) fn blank(sequence: u64) -> Record {
         confidence: None,
         source: None,
         access: None,
+        content: None,
         provenance: Provenance::default(),
         branch: BranchId::MAIN,
         system: false,
@@ -631,6 +652,13 @@ mod tests {
             }),
             access: Some(Access::restricted(["cro", "ž"])),
             trust: None,
+            content: Some(Content {
+                size: 3,
+                hash: [5; 32],
+                media_type: "image/png".to_string(),
+                name: "é.png".to_string(),
+                blobs: vec![BlobId::of(b"abc")],
+            }),
         }
     }
 
@@ -709,7 +737,7 @@ mod tests {
             (r.metadata, r.entity, r.domain, r.agent, r.run),
             (f.metadata, f.entity, f.domain, f.agent, f.run)
         );
-        assert_eq!((r.confidence, r.source), (f.confidence, f.source));
+        assert_eq!((r.confidence, r.source, r.content), (f.confidence, f.source, f.content));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(crate) const EVENT: &str = "event";
 pub(crate) const SIGNATURE: &str = "signature";
 /// Another capsule that this one exchanges records with, and how far. No list shows it.
 pub(crate) const REMOTE: &str = "remote";
+/// A piece of the content of files. No list shows it.
+pub(crate) const BLOB: &str = "blob";
 /// Who may know what, as the owner of a capsule says: it stays there.
 pub(crate) const CLEARANCE: &str = "clearance";
 /// Something that waits for review.

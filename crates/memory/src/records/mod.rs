@@ -5,6 +5,7 @@ pub mod access;
 pub(crate) mod admission;
 pub(crate) mod branch;
 pub(crate) mod codec;
+pub(crate) mod content;
 pub mod document;
 pub mod escape;
 pub(crate) mod held;

@@ -3,8 +3,8 @@
 
 use crate::records::document;
 use crate::records::kinds::{
-    ACCESS, BRANCH, CHECKPOINT, EPISODE, EVENT, FACT, INSIGHT, OWNER_KINDS, PENDING, SIGNATURE,
-    is_note,
+    ACCESS, BLOB, BRANCH, CHECKPOINT, EPISODE, EVENT, FACT, INSIGHT, OWNER_KINDS, PENDING,
+    SIGNATURE, is_note,
 };
 use crate::records::record::NewRecord;
 use crate::records::uri::Uri;
@@ -45,7 +45,7 @@ pub(crate) fn is_owners_name(uri: &Uri) -> bool {
 
 /// Whether records of this kind are written by verbs of the owner alone.
 pub(crate) fn is_owners_kind(kind: &str) -> bool {
-    [BRANCH, CHECKPOINT, EVENT, PENDING, SIGNATURE].contains(&kind)
+    [BLOB, BRANCH, CHECKPOINT, EVENT, PENDING, SIGNATURE].contains(&kind)
         || is_note(kind)
         || OWNER_KINDS.contains(&kind)
 }

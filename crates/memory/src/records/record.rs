@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::Access;
+use crate::records::content::Content;
 use crate::records::kinds;
 use crate::records::provenance::{Provenance, Trust};
 use crate::records::uri::Uri;
@@ -118,6 +119,8 @@ pub struct NewRecord {
     pub access: Option<Access>,
     /// How far it is believed, where that is less far than whoever writes it.
     pub trust: Option<Trust>,
+    /// The bytes of a file beside the text, stored before.
+    pub content: Option<Content>,
 }
 
 impl NewRecord {
@@ -251,6 +254,8 @@ pub struct Record {
     pub source: Option<Source>,
     /// How far it may spread, where that was said.
     pub access: Option<Access>,
+    /// The bytes of a file beside the text.
+    pub content: Option<Content>,
     /// Who wrote it, and how far that is believed.
     pub provenance: Provenance,
     /// Branch that it was written on.
@@ -266,6 +271,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether it is a piece of the content of files.
+    pub(crate) fn is_blob(&self) -> bool {
+        self.system && self.kind == kinds::BLOB
+    }
+
     /// Whether it is the signature of a commit.
     pub(crate) fn is_signature(&self) -> bool {
         self.system && self.kind == kinds::SIGNATURE
@@ -291,6 +301,7 @@ impl Record {
             source: self.source.clone(),
             access: self.access.clone(),
             trust: None,
+            content: self.content.clone(),
         }
     }
 }

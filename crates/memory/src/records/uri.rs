@@ -9,6 +9,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
+use crate::records::content::BlobId;
 
 /// Longest URI accepted, in bytes of its canonical form.
 pub const URI_BYTES_MAX: usize = 1024;
@@ -26,6 +27,8 @@ const SIGNATURE: &str = "signature";
 const PENDING_PREFIX: &str = "kapsa/pending/";
 /// What the names of remotes begin with.
 const REMOTE_PREFIX: &str = "kapsa/remote/";
+/// What the names of blobs begin with.
+const BLOB_PREFIX: &str = "kapsa/blob/";
 /// Hexadecimal digits behind the number of an event that came from another capsule and found its
 /// number taken.
 pub(crate) const OWN_MARK_CHARS: usize = 8;
@@ -213,8 +216,18 @@ impl Uri {
         self.short().strip_prefix(REMOTE_PREFIX).filter(|name| !name.is_empty())
     }
 
+    /// Name of the record that holds a blob.
+    pub(crate) fn blob(id: &BlobId) -> Uri {
+        Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{BLOB_PREFIX}{id}"))
+    }
+
+    /// The blob that is kept under this URI.
+    pub(crate) fn blob_id(&self) -> Option<BlobId> {
+        BlobId::parse(self.short().strip_prefix(BLOB_PREFIX)?)
+    }
+
     /// Whether only the capsule itself writes under this URI: its branches, checkpoints, events,
-    /// remotes and signatures, and what waits for review.
+    /// remotes, signatures and blobs, and what waits for review.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         let numbered = |path: &str| path.bytes().all(|b| b.is_ascii_digit());
@@ -224,6 +237,7 @@ impl Uri {
             || signature.is_some_and(numbered)
             || self.is_pending()
             || self.remote_name().is_some()
+            || self.blob_id().is_some()
             || self.in_run().is_some_and(|at| at.kind == UriType::Event && is_event(at.path))
     }
 
@@ -353,7 +367,7 @@ pub(crate) fn refuse_reserved(uri: &Uri) -> Result<()> {
     }
     let reason = format!(
         "{uri} is a name that the capsule gives to its own branches, checkpoints, events, \
-         remotes, signatures and pending records"
+         remotes, signatures, blobs and pending records"
     );
     Err(Error::InvalidOperation { reason })
 }

@@ -3,6 +3,7 @@
 pub(crate) mod any;
 pub(crate) mod around;
 mod by_words;
+pub(crate) mod contents;
 pub(crate) mod find;
 mod fusion;
 mod groups;

@@ -31,6 +31,8 @@ pub(crate) const BRANCHES: Tag = *b"lanes   ";
 pub(crate) const ACCESS: Tag = *b"access  ";
 /// Exact term of every purge marker.
 pub(crate) const PURGE_TERM: &str = "is:purge";
+/// Exact term of every record with the content of a file.
+pub(crate) const CONTENT_TERM: &str = "is:file";
 /// Exact term of every record that is beside others.
 pub(crate) const CONTESTED_TERM: &str = "is:contested";
 /// Memory that a builder starts with for a short segment, in bytes.
@@ -58,6 +60,7 @@ impl Indexed {
         let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
         let mut terms = Terms::default();
         terms.contested(!envelope.conflicts_with.is_empty());
+        terms.content(record.content.is_some());
         terms.provenance(&envelope.provenance);
         terms.fields(
             kind,
@@ -90,6 +93,7 @@ impl Indexed {
             terms.0.push(PURGE_TERM.to_string());
         }
         terms.contested(!record.conflicts_with.is_empty());
+        terms.content(record.content.is_some());
         terms.provenance(&record.provenance);
         let mut access = Vec::new();
         if !record.tombstone && record.alias.is_none() && !record.is_signature() {
@@ -157,6 +161,10 @@ impl Terms {
     fn provenance(&mut self, provenance: &Provenance) {
         self.0.extend(provenance.trust.term());
         self.add("by", &provenance.principal);
+    }
+
+    fn content(&mut self, has: bool) {
+        self.0.extend(has.then(|| CONTENT_TERM.to_string()));
     }
 
     fn contested(&mut self, contested: bool) {

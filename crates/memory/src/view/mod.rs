@@ -18,6 +18,7 @@ use crate::tables::lineage::Lineage;
 mod aliases;
 pub(crate) mod as_of;
 pub(crate) mod attached;
+pub(crate) mod blobs;
 pub(crate) mod branches;
 pub(crate) mod checkpoints;
 pub(crate) mod counts;

@@ -46,6 +46,10 @@ impl<'a> RawView<'a> {
         RawView { view }
     }
 
+    pub(crate) fn view(&self) -> &'a View {
+        self.view
+    }
+
     /// Whether a principal looks rather than the owner.
     #[must_use]
     pub fn is_guarded(&self) -> bool {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use kapsa_capsule::DerivedDraft;
 use kapsa_index::{Entry, Vectors, VectorsBuilder};
 
 use super::gather::{Target, derived, join_peers};
@@ -29,6 +30,27 @@ pub(crate) fn blocks_of(store: &Store, wanted: &[u64]) -> Result<Vec<Vec<u8>>> {
         sent.push(builder);
     }
     Ok(sent.into_iter().map(VectorsBuilder::finish).collect())
+}
+
+/// The vectors in force of the records in `places`, under the sequences that they have elsewhere.
+pub(crate) fn copied(
+    store: &Store,
+    places: &HashMap<u64, Vec<u64>>,
+) -> Result<Option<DerivedDraft>> {
+    let blocks = store.vector_blocks()?;
+    let Some(like) = blocks.iter().map(|block| &block.vectors).min_by_key(|one| one.epoch()) else {
+        return Ok(None);
+    };
+    let mut builder = VectorsBuilder::new(like.label(), like.dimension() as u32, 0);
+    let in_force = |vectors: &&Vectors| {
+        vectors.epoch() == like.epoch()
+            && vectors.label() == like.label()
+            && vectors.dimension() == like.dimension()
+    };
+    for vectors in blocks.iter().map(|block| &block.vectors).filter(in_force) {
+        take(&mut builder, vectors, places, &|_, _| Ok(true))?;
+    }
+    Ok((!builder.covered().ranges().is_empty()).then(|| derived(builder)))
 }
 
 /// Adds the vectors of the records that are wanted and fit, under their new sequences.

@@ -1,6 +1,8 @@
-//! Indexes a batch while it is being written: in slices, one thread each, one segment each.
+//! Encodes a batch on two threads, and indexes it while it is being written: in slices, one thread
+//! each, one segment each.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::thread;
 
 use kapsa_capsule::SegmentDraft;
@@ -9,18 +11,22 @@ use crate::error::Result;
 use crate::job::Job;
 use crate::records::branch::Made;
 use crate::records::codec::{Body, Envelope, Operation};
-use crate::records::record::BranchId;
+use crate::records::record::{BranchId, Micros};
 use crate::records::uri::Uri;
 use crate::tables::branch_table::BranchKey;
 use crate::tables::keys::Replacement;
 use crate::tables::lineage::Lineage;
 use crate::tables::segments::{Indexed, Part};
 use crate::view::{Head, View};
+use crate::write::pending::Pending;
 
 /// Fewest records that are worth a thread and a segment of their own.
 const SLICE_RECORDS_MIN: usize = 4096;
 /// Most threads that index at once.
 const THREADS_MAX: usize = 8;
+
+/// Fewest records that are encoded on two threads.
+const PARALLEL_RECORDS_MIN: usize = 4096;
 
 /// A record on its way to the disk.
 pub(crate) struct Entry {
@@ -216,4 +222,32 @@ fn index(first_sequence: u64, items: &[Item<'_>]) -> Result<SegmentDraft> {
     let mut part = Part::new(first_sequence, text_bytes)?;
     items.iter().try_for_each(|item| item.add_to(&mut part))?;
     part.finish()
+}
+
+/// Gives each its place, on two threads when there are many.
+pub(crate) fn entries(
+    first: u64,
+    mut all: Vec<Pending>,
+    capsule_id: &[u8; 16],
+    now: Micros,
+) -> Vec<Entry> {
+    let numbered = |first: u64, all: Vec<Pending>| {
+        (first..)
+            .zip(all)
+            .map(|(sequence, pending)| pending.entry(sequence, capsule_id, now))
+            .collect::<Vec<Entry>>()
+    };
+    if all.len() < PARALLEL_RECORDS_MIN {
+        return numbered(first, all);
+    }
+    let later = all.split_off(all.len() / 2);
+    let middle = first + all.len() as u64;
+    let later = Mutex::new(later);
+    thread::scope(|scope| {
+        let take = |all: &Mutex<_>| std::mem::take(&mut *all.lock().expect("it is taken once"));
+        let later = Job::begin(scope, &later, move |later| numbered(middle, take(later)));
+        let mut entries = numbered(first, all);
+        entries.extend(later.end());
+        entries
+    })
 }

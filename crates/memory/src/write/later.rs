@@ -85,8 +85,10 @@ impl Later {
         if bytes <= TAIL_BYTES_MAX {
             return Ok(if records > records_max { Indexing::Now } else { Indexing::None });
         }
+        // What has no words costs nothing to index, and so does not wait in the tail.
+        let is_of_blobs = entries.iter().any(|entry| entry.uri.blob_id().is_some());
         let may_grow = bytes <= TAIL_LARGE_BYTES_MAX && records <= TAIL_RECORDS_SHARED_MAX;
-        if self.place.is_none() || !may_grow {
+        if self.place.is_none() || !may_grow || is_of_blobs {
             return Ok(Indexing::Now);
         }
         let mut lengths = Vec::new();

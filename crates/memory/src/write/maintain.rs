@@ -10,12 +10,13 @@ use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
 use crate::error::Result;
 use crate::job::Job;
 use crate::records::codec::{self, Operation};
+use crate::records::kinds::BLOB;
 use crate::records::record::Micros;
 use crate::records::request::{LIMIT_NONE, MaintenanceReport};
 use crate::tables::keys::Replacement;
 use crate::tables::lineage::Lineage;
 use crate::tables::revision_map::{Kept, RevisionMap};
-use crate::tables::segments::{PURGE_TERM, Part, merge};
+use crate::tables::segments::{CONTENT_TERM, PURGE_TERM, Part, merge};
 use crate::view::View;
 use crate::write::embedding;
 use crate::write::gather::{add_derived, detached};
@@ -208,7 +209,8 @@ pub(crate) fn compact(
     let snapshot = writer.snapshot()?;
     let report = before(&snapshot);
     let view = View::new(snapshot.clone());
-    let erase = purged(&view)?;
+    let mut erase = purged(&view)?;
+    erase.extend(unused_blobs(&view, &erase)?);
     let total = snapshot.commit().next_sequence - 1;
     let mut rewrite = writer.rewrite()?;
     let mut revision_map = RevisionMap::default();
@@ -281,6 +283,31 @@ pub(crate) fn index(
         }
     }
     part.finish()
+}
+
+/// Sequences of the blobs that no record has but those that are erased.
+fn unused_blobs(view: &View, erase: &HashSet<u64>) -> Result<Vec<u64>> {
+    let store = view.store();
+    let with = |term: String| -> Result<Vec<u64>> {
+        let filter =
+            kapsa_index::Filter { all: vec![vec![term]], ..kapsa_index::Filter::default() };
+        Ok(store.searcher()?.newest(&filter, LIMIT_NONE, None, &mut |_| true)?)
+    };
+    let mut used = HashSet::new();
+    for sequence in with(CONTENT_TERM.to_string())? {
+        if !erase.contains(&sequence) {
+            used.extend(store.record(sequence)?.content.into_iter().flat_map(|one| one.blobs));
+        }
+    }
+    let mut unused = Vec::new();
+    for sequence in with(format!("kind:{BLOB}"))? {
+        let record = store.record(sequence)?;
+        let id = record.uri.blob_id().filter(|_| record.system);
+        if id.is_some_and(|id| !used.contains(&id)) {
+            unused.push(sequence);
+        }
+    }
+    Ok(unused)
 }
 
 /// Sequences whose content a purge marker asks to erase: all before it but other markers, which say

@@ -5,6 +5,7 @@ pub(crate) mod ahead;
 pub(crate) mod any;
 pub(crate) mod batch;
 pub(crate) mod carry;
+pub(crate) mod contents;
 mod counting;
 pub(crate) mod embedding;
 mod gather;

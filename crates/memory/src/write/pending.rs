@@ -1,9 +1,6 @@
 //! A record before it has its place in the log: what is to be written, and what the place will
 //! decide.
 
-use std::sync::Mutex;
-
-use crate::job::Job;
 use crate::records::branch::{Made, TRACKS, run_name};
 use crate::records::codec::{self, Envelope, Operation};
 use crate::records::held::{Reason, held};
@@ -43,6 +40,8 @@ pub(crate) enum What {
         agent: String,
     },
     Alias(Uri),
+    /// A piece of the content of files.
+    Blob(Vec<u8>),
 }
 
 /// A record on its way to its place.
@@ -117,7 +116,7 @@ impl Pending {
         let fresh = name == Name::Fresh;
         let text = |what: &What| match what {
             What::Put(record) | What::Branch { record, .. } => record.text.clone(),
-            What::Bury { .. } | What::Alias(_) => String::new(),
+            What::Bury { .. } | What::Alias(_) | What::Blob(_) => String::new(),
         };
         let uri = match name {
             Name::Given(uri) => uri,
@@ -140,6 +139,10 @@ impl Pending {
             What::Alias(target) => {
                 let body = codec::encode_alias(&uri, &target, now, &envelope);
                 bare(sequence, uri, Operation::Alias, body, envelope)
+            }
+            What::Blob(bytes) => {
+                let body = codec::encode_blob(&uri, now, &bytes);
+                Entry { fresh: true, ..bare(sequence, uri, Operation::Put, body, envelope) }
             }
         }
     }
@@ -192,34 +195,3 @@ fn bare(sequence: u64, uri: Uri, operation: Operation, body: Vec<u8>, envelope: 
         made: None,
     }
 }
-
-/// Gives each its place, on two threads when there are many.
-pub(crate) fn entries(
-    first: u64,
-    mut all: Vec<Pending>,
-    capsule_id: &[u8; 16],
-    now: Micros,
-) -> Vec<Entry> {
-    let numbered = |first: u64, all: Vec<Pending>| {
-        (first..)
-            .zip(all)
-            .map(|(sequence, pending)| pending.entry(sequence, capsule_id, now))
-            .collect::<Vec<Entry>>()
-    };
-    if all.len() < PARALLEL_RECORDS_MIN {
-        return numbered(first, all);
-    }
-    let later = all.split_off(all.len() / 2);
-    let middle = first + all.len() as u64;
-    let later = Mutex::new(later);
-    std::thread::scope(|scope| {
-        let take = |all: &Mutex<_>| std::mem::take(&mut *all.lock().expect("it is taken once"));
-        let later = Job::begin(scope, &later, move |later| numbered(middle, take(later)));
-        let mut entries = numbered(first, all);
-        entries.extend(later.end());
-        entries
-    })
-}
-
-/// Fewest records that are encoded on two threads.
-const PARALLEL_RECORDS_MIN: usize = 4096;

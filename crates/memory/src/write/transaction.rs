@@ -26,8 +26,8 @@ use crate::records::request::{Change, Put};
 use crate::records::uri::{Uri, refuse_reserved};
 use crate::signing::commit::{CommitPlace, ToSign};
 use crate::tables::segments::merge;
-use crate::view::View;
-use crate::write::index_batch::{Entry, index_batch};
+use crate::view::{View, blobs};
+use crate::write::index_batch::{Entry, entries, index_batch};
 use crate::write::maintain;
 use crate::write::pending::{self, Name, Pending, What};
 
@@ -73,6 +73,11 @@ impl<'w> Transaction<'w> {
     /// `InvalidRecord`.
     pub fn put(&mut self, record: NewRecord) -> Result<()> {
         record.check()?;
+        if let Some(content) = &record.content
+            && !blobs::has_all(self.view()?.store(), content)?
+        {
+            return Err(Error::ContentMissing);
+        }
         let envelope = self.writer.envelope_of(&record);
         let reasons = self.screened(&record, &envelope)?;
         if reasons.is_empty() {
@@ -217,7 +222,7 @@ impl<'w> Transaction<'w> {
         let changes = changes(unpublished.writer.view()?, &mut pending)?;
         let snapshot = unpublished.writer.capsule.snapshot()?;
         let (first, id) = (snapshot.commit().next_sequence, snapshot.file().capsule_id);
-        unpublished.entries = pending::entries(first, pending, &id, now);
+        unpublished.entries = entries(first, pending, &id, now);
         let put = |(entry, change): (&Entry, Change)| Put {
             uri: entry.uri.clone(),
             sequence: entry.sequence,

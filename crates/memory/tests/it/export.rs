@@ -100,9 +100,9 @@ fn test_export_filters_checkpoints_and_events_by_run() {
     let reader = on_run(&fixture);
     let export = export::gather(&reader, &request(Some("run_7"))).expect("gathered");
     assert!(records(&export).iter().all(|record| record.uri != uri("a")));
-    assert_eq!((export.artifact_count, export.checkpoint_count, export.event_count), (5, 1, 2));
+    assert_eq!((export.record_count, export.checkpoint_count, export.event_count), (8, 1, 2));
     let whole = export::gather(&reader, &request(None)).expect("gathered");
-    assert_eq!((whole.artifact_count, whole.checkpoint_count), (6, 2));
+    assert_eq!((whole.record_count - whole.event_count, whole.checkpoint_count), (8, 2));
     assert!(export::gather(&on_run(&fixture), &request(Some("8"))).is_err(), "nothing of that run");
 }
 

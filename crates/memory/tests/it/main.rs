@@ -4,6 +4,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
 mod access;
+mod contents;
 mod converge;
 mod damage;
 mod export;

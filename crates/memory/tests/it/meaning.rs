@@ -38,6 +38,11 @@ impl Plain {
         Plain { model, texts: AtomicUsize::new(0), floor: 0 }
     }
 
+    /// How many texts it was given.
+    pub(crate) fn made(&self) -> usize {
+        self.texts.load(Ordering::SeqCst)
+    }
+
     /// The same meanings, but unrelated texts have a cosine of `floor` hundredths, which is
     /// declared or not.
     pub(crate) fn with_floor(name: &str, floor: u8, is_declared: bool) -> Plain {

@@ -53,6 +53,12 @@ test -f .kapsa/workspace.kapsa
 git init -q .
 same "$(git status --porcelain .kapsa)" ''
 rm -rf .git
+#? stores one file, of any kind and up to 4 GiB, under a URI
+kapsa resolve-uri plan/readme | cmp - README.md
+head -c 3000000 /dev/urandom >any.bin
+kapsa put --uri file/any any.bin && kapsa resolve-uri file/any | cmp - any.bin
+kapsa forget file/any && rm any.bin
+
 #? stores documents, cut at headings
 shows 'What a branch sees' kapsa find '"what a branch sees"' --source docs/versions.md
 #? computes the vectors that a large put leaves out

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::stage::{folder_of, hold, is_stage};
-use super::{EXPORTS_FOLDER, markdown, mounts};
+use super::{EXPORTS_FOLDER, folder, mounts};
 use crate::error::Result;
 use crate::exchange::sync::failed;
 
@@ -107,9 +107,9 @@ fn exported_at(path: &Path, found: &Metadata) -> Option<SystemTime> {
         // May be dropped: what has no time that can be read is not collected.
         return found.modified().ok();
     }
-    let folder = found.is_dir() && markdown::is_export(path);
+    let folder = found.is_dir() && folder::is_export(path);
     // May be dropped, likewise.
-    if folder { markdown::modified(path).ok() } else { None }
+    if folder { folder::modified(path).ok() } else { None }
 }
 
 fn is_pin(path: &Path) -> bool {

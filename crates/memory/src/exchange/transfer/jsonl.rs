@@ -34,7 +34,7 @@ pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) 
     out.flush().and_then(|()| file.sync_all()).map_err(|source| failed("write", to, source))
 }
 
-fn line(
+pub(super) fn line(
     record: &Record,
     is_current: bool,
     time: fn(Micros) -> String,

@@ -2,47 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::folder::Files;
 use super::{Written, current};
 use crate::error::Result;
 use crate::exchange::export::Export;
-use crate::exchange::sync::failed;
 use crate::records::kinds;
 use crate::records::record::{KIND_DEFAULT, Micros, Record};
 use crate::records::uri::{Uri, is_invisible};
 
 /// The file that lists the others.
-const INDEX: &str = "index.md";
+pub(super) const INDEX: &str = "index.md";
 /// How that file begins; by it an export is known again.
-const MARK: &str = "<!-- kapsa export -->\n";
+pub(super) const MARK: &str = "<!-- kapsa export -->\n";
 /// Longest part of a file's name that describes it, in bytes.
 const NAME_BYTES_MAX: usize = 80;
-/// Most files that are synced one by one.
-const SYNCED_ALONE_MAX: usize = 32;
 /// Digits of the URI's hash in a file's name.
 const HASH_DIGITS: usize = 12;
-
-/// Whether a folder holds such an export.
-pub(super) fn is_export(folder: &Path) -> bool {
-    let mut start = [0; MARK.len()];
-    let mut read =
-        |index: &Path| fs::File::open(index).and_then(|mut file| file.read_exact(&mut start));
-    let real = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let index = folder.join(INDEX);
-    real && index.symlink_metadata().is_ok_and(|found| found.is_file())
-        && read(&index).is_ok()
-        && start == *MARK.as_bytes()
-}
-
-/// When a folder was exported, according to the file system.
-pub(super) fn modified(folder: &Path) -> std::io::Result<std::time::SystemTime> {
-    folder.join(INDEX).symlink_metadata()?.modified()
-}
 
 /// A record as a file, with times as that function writes them.
 type Page = fn(&Record, fn(Micros) -> String) -> String;
@@ -53,7 +32,6 @@ pub(super) fn write(
     time: fn(Micros) -> String,
     page: Page,
 ) -> Result<Written> {
-    fs::create_dir(to).map_err(|source| failed("make", to, source))?;
     let current = current(export)?;
     let mut files = Files::begin(to)?;
     let mut index = format!("{MARK}# Memories\n\n");
@@ -80,68 +58,13 @@ pub(super) fn write(
         };
         let _writing_to_a_string =
             writeln!(index, "- [{}]({name}){title}", inline(record.uri.short()));
-        files.put(name, &page(&record, time))?;
+        files.put(name, page(&record, time).as_bytes())?;
     }
     section(&mut index, "Aliases", &aliases);
     section(&mut index, "Checkpoints", &checkpoints);
     section(&mut index, "Events", &events);
-    files.put(INDEX.to_string(), &index)?;
-    let mut manifest = blake3::Hasher::new();
-    for (name, hash) in &files.hashes {
-        manifest.update(format!("{}  {name}\n", hash.to_hex()).as_bytes());
-    }
-    files.sync()?;
-    Ok(Written { bytes: files.bytes, content_hash: manifest.finalize().to_hex().to_string() })
-}
-
-/// The files that were written.
-struct Files<'a> {
-    folder: &'a Path,
-    /// The hash of each, by name.
-    hashes: BTreeMap<String, blake3::Hash>,
-    bytes: u64,
-    /// The folder, opened before anything is written: whatever of it the disk does not take until
-    /// it is synced is an error of that sync.
-    opened: File,
-}
-
-impl Files<'_> {
-    fn begin(folder: &Path) -> Result<Files<'_>> {
-        let opened = File::open(folder).map_err(|source| failed("open", folder, source))?;
-        Ok(Files { folder, hashes: BTreeMap::new(), bytes: 0, opened })
-    }
-
-    /// Makes all of it durable. A disk takes as long for the sync of one file as for that of many,
-    /// so many are synced with the whole file system, where that can be.
-    fn sync(&self) -> Result<()> {
-        let failed = |path: &Path| {
-            let path = path.to_path_buf();
-            move |source| failed("sync", &path, source)
-        };
-        #[cfg(target_os = "linux")]
-        if self.hashes.len() > SYNCED_ALONE_MAX {
-            let synced = rustix::fs::syncfs(&self.opened).map_err(io::Error::from);
-            return synced.map_err(failed(self.folder));
-        }
-        for name in self.hashes.keys() {
-            let path = self.folder.join(name);
-            File::open(&path).and_then(|file| file.sync_all()).map_err(failed(&path))?;
-        }
-        self.opened.sync_all().map_err(failed(self.folder))
-    }
-
-    fn put(&mut self, name: String, text: &str) -> Result<()> {
-        put(&self.folder.join(&name), text)?;
-        self.bytes += text.len() as u64;
-        self.hashes.insert(name, blake3::hash(text.as_bytes()));
-        Ok(())
-    }
-}
-
-fn put(path: &Path, text: &str) -> Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|source| failed("write", path, source))
+    files.put(INDEX.to_string(), index.as_bytes())?;
+    files.finish()
 }
 
 fn section(index: &mut String, title: &str, lines: &[String]) {

@@ -5,7 +5,9 @@
 //! ([`Export::write`]), how that gets its name ([`Stage`]), how a capsule is taken in beside
 //! another ([`Mounts`]), and what is thrown away ([`gc`]).
 
+mod folder;
 mod gc;
+mod json_dir;
 mod jsonl;
 mod markdown;
 mod mounts;
@@ -38,6 +40,8 @@ pub enum Format {
     Capsule,
     /// One JSON record on each line, as it is now.
     JsonLines,
+    /// A folder with events, checkpoints, records and files, for programs.
+    JsonFolder,
     /// A folder with one readable file for each memory, as it is now.
     Markdown,
     /// The same, as basic-memory reads it.
@@ -55,6 +59,7 @@ impl Format {
         match self {
             Format::Capsule => "capsule",
             Format::JsonLines => "jsonl",
+            Format::JsonFolder => "json-dir",
             Format::Markdown => "markdown",
             Format::BasicMemory => "basic-memory",
             Format::ServerMemory => "server-memory",
@@ -68,6 +73,7 @@ impl Format {
         match self {
             Format::Capsule => "kapsa",
             Format::JsonLines | Format::ServerMemory => "jsonl",
+            Format::JsonFolder => "json-dir",
             Format::Markdown | Format::BasicMemory => "markdown",
             Format::Instructions => "md",
         }
@@ -76,7 +82,13 @@ impl Format {
     /// Whether it is a folder.
     #[must_use]
     pub fn is_folder(self) -> bool {
-        matches!(self, Format::Markdown | Format::BasicMemory)
+        matches!(self, Format::JsonFolder | Format::Markdown | Format::BasicMemory)
+    }
+
+    /// Whether the bytes of files are in it.
+    #[must_use]
+    pub fn has_files(self) -> bool {
+        matches!(self, Format::Capsule | Format::JsonFolder)
     }
 }
 
@@ -101,6 +113,7 @@ impl Export<'_> {
         match format {
             Format::Capsule => self.write_capsule(to)?,
             Format::JsonLines => jsonl::write(self, to, time)?,
+            Format::JsonFolder => return json_dir::write(self, to, time),
             Format::Markdown => return markdown::write(self, to, time, markdown::page),
             Format::BasicMemory => return markdown::write(self, to, time, markdown::note),
             Format::ServerMemory => others::write_server_memory(self, to)?,

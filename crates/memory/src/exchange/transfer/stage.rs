@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use kapsa_capsule::{FileSystem, Volume, random_bits};
 
-use super::markdown;
+use super::folder;
 use crate::error::{Error, Result};
 use crate::exchange::sync::failed;
 
@@ -84,7 +84,7 @@ impl Stage {
     /// `TargetExists`; what the disk says.
     pub fn place_folder(&self, from: &Path, to: &Path, force: bool) -> Result<()> {
         if to.symlink_metadata().is_ok() {
-            if !force || !markdown::is_export(to) {
+            if !force || !folder::is_export(to) {
                 return Err(exists(to));
             }
             fs::rename(to, self.path("replaced"))

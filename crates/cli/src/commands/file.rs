@@ -1,0 +1,193 @@
+//! `put --uri URI FILE`: one file under a name, whatever its bytes are.
+//!
+//! What is text becomes the text of the record. Anything else is stored as its content, in blobs
+//! that files share; the text says what it is, so that it is found.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use kapsa_memory::record::TEXT_BYTES_MAX;
+use kapsa_memory::request::{Change, Put};
+use kapsa_memory::{CONTENT_BYTES_MAX, Content, ContentNames, Error, NewRecord, Record, Uri};
+use kapsa_memory::{split_content, tokens::first_bytes};
+
+use super::defaults::Defaults;
+use super::documents::unreadable;
+use super::put::{Answer, Stored, one, put_small};
+use super::turn::Turn;
+use crate::app::{App, owner_of};
+use crate::args;
+use crate::error::{CliError, Result};
+use crate::progress::Progress;
+use crate::render;
+
+/// Kind of the records that have the content of a file.
+const KIND: &str = "file";
+/// Media type of what is nothing known.
+const UNKNOWN: &str = "application/octet-stream";
+/// Bytes at the beginning that say what a file is.
+const HEAD_BYTES: u64 = 8192;
+/// Longest name of a file that is kept, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+/// How often a file is read anew because a compaction took away what was stored of it.
+const TRIES_MAX: usize = 3;
+
+/// Stores a file under the URI of `defaults`.
+pub(super) fn put(
+    app: &mut App,
+    defaults: &Defaults,
+    args: &args::Put,
+    path: &Path,
+) -> Result<Stored> {
+    let mut file = Source::open(path)?;
+    if let Some(text) = file.text()? {
+        return one(app, defaults, args, NewRecord { title: file.name, ..NewRecord::text(text) });
+    }
+    app.refuse_principals("put files that are not text")?;
+    let uri = defaults.uri.clone().expect("a file is put under a URI");
+    let capsule = app.capsule()?;
+    for _ in 0..TRIES_MAX {
+        let content = store(app, &capsule, defaults, &mut file)?;
+        let record = defaults.fill(file.record(content));
+        record.check()?;
+        if let Some(put) = unchanged(app, &uri, &record)? {
+            return Ok(Stored { answer: Answer::One(put, None), embedding: None });
+        }
+        match put_small(app, &capsule, defaults, args.embed, vec![record]) {
+            Ok((mut puts, ahead)) => {
+                let answer = Answer::One(puts.remove(0), None);
+                return Ok(Stored { answer, embedding: ahead.report(app) });
+            }
+            Err(error) if error.code == "content_missing" => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::ContentMissing.into())
+}
+
+/// Stores what the capsule lacks of the content of a file.
+fn store(
+    app: &mut App,
+    capsule: &Path,
+    defaults: &Defaults,
+    source: &mut Source<'_>,
+) -> Result<Content> {
+    let names = ContentNames { name: source.name.clone(), media_type: source.media_type.clone() };
+    let total = source.size;
+    let mut progress = Progress::new("storing bytes", &app.out);
+    let mut turn = Turn::default();
+    let mut failure = None;
+    source.file.rewind().map_err(|error| source.failed(&error))?;
+    let content = split_content(
+        names,
+        &mut source.file,
+        &mut |bytes| progress.set(bytes, Some(total)),
+        &mut |blobs| {
+            let stored = turn
+                .writer(app, capsule, defaults)
+                .and_then(|writer| owner_of(app, writer, "put files that are not text"))
+                .and_then(|writer| Ok(blobs.store(writer)?));
+            turn.let_others_write();
+            stored.map(drop).map_err(|error| {
+                failure = Some(error);
+                Error::ContentMissing
+            })
+        },
+    );
+    match (failure, content) {
+        (Some(error), _) => Err(error),
+        (None, content) => Ok(content?),
+    }
+}
+
+/// What is there already, if nothing would change.
+fn unchanged(app: &App, uri: &Uri, record: &kapsa_memory::NewRecord) -> Result<Option<Put>> {
+    let there = match app.owner_reader()?.get(uri) {
+        Ok(there) => there,
+        Err(Error::UriNotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let is_same = is_same(&there, record);
+    Ok(is_same.then_some(Put {
+        uri: there.uri,
+        sequence: there.sequence,
+        change: Change::Unchanged,
+    }))
+}
+
+fn is_same(there: &Record, new: &NewRecord) -> bool {
+    let there = there.as_new();
+    let kept = NewRecord {
+        uri: there.uri.clone(),
+        created_at: new.created_at.and(there.created_at),
+        confidence: new.confidence.and(there.confidence),
+        access: new.access.as_ref().and(there.access.clone()),
+        ..there
+    };
+    kept == NewRecord { uri: kept.uri.clone(), ..new.clone() }
+}
+
+/// A file that is to be stored.
+struct Source<'a> {
+    path: &'a Path,
+    file: File,
+    size: u64,
+    /// Its name without folders, as far as it can be kept.
+    name: String,
+    media_type: String,
+}
+
+impl<'a> Source<'a> {
+    /// Opens a regular file; nothing else is waited for.
+    fn open(path: &'a Path) -> Result<Source<'a>> {
+        let failed = |error: std::io::Error| unreadable(path, &error.to_string());
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open(path)
+            .map_err(failed)?;
+        let found = file.metadata().map_err(failed)?;
+        if !found.is_file() {
+            return Err(unreadable(path, "not a regular file")
+                .hint("kapsa put --uri URI FILE stores one file; leave out --uri for a folder"));
+        }
+        if found.len() > CONTENT_BYTES_MAX {
+            return Err(unreadable(path, "larger than 4 GiB"));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = first_bytes(&name, NAME_BYTES_MAX).to_string();
+        let size = found.len();
+        Ok(Source { path, file, size, name, media_type: UNKNOWN.to_string() })
+    }
+
+    fn failed(&self, error: &std::io::Error) -> CliError {
+        unreadable(self.path, &error.to_string())
+    }
+
+    /// All of it where that is text which one record holds. Else says of what type it is.
+    fn text(&mut self) -> Result<Option<String>> {
+        let mut bytes = Vec::new();
+        let limit = if self.size > TEXT_BYTES_MAX as u64 { HEAD_BYTES } else { u64::MAX };
+        let read = (&self.file).take(limit).read_to_end(&mut bytes);
+        read.map_err(|error| self.failed(&error))?;
+        if let Some(found) = infer::get(&bytes) {
+            self.media_type = found.mime_type().to_string();
+        }
+        let is_whole = limit == u64::MAX && !bytes.is_empty() && bytes.len() <= TEXT_BYTES_MAX;
+        Ok(String::from_utf8(bytes).ok().filter(|text| is_whole && !text.contains('\0')))
+    }
+
+    /// The record of it, which is found by its name.
+    fn record(&self, content: Content) -> NewRecord {
+        let size = render::size(content.size_bytes());
+        let text = format!("{} ({}, {size})", self.name, content.media_type());
+        NewRecord {
+            title: self.name.clone(),
+            kind: KIND.to_string(),
+            content: Some(content),
+            ..NewRecord::text(text)
+        }
+    }
+}

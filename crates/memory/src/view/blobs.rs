@@ -1,0 +1,47 @@
+//! Blobs by their names, whatever branch they are for.
+
+use kapsa_capsule::Stored;
+
+use super::store::Store;
+use crate::error::Result;
+use crate::records::codec;
+use crate::records::content::{BlobId, Content};
+use crate::records::uri::Uri;
+use crate::tables::lineage::Lineage;
+
+/// The bytes of a blob; none where the capsule lacks it.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub(crate) fn read(store: &Store, id: &BlobId) -> Result<Option<Vec<u8>>> {
+    for sequence in store.revisions_under(&Uri::blob(id), &Lineage::all())? {
+        let stored = store.snapshot().record(sequence)?;
+        if let Stored::Body(body) = stored.stored()
+            && let Some(bytes) = codec::blob_in(body, id)
+        {
+            return Ok(Some(bytes.to_vec()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the capsule has a blob; does not read it.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub(crate) fn has(store: &Store, id: &BlobId) -> Result<bool> {
+    Ok(!store.revisions_under(&Uri::blob(id), &Lineage::all())?.is_empty())
+}
+
+/// Whether the capsule has all of a content.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub(crate) fn has_all(store: &Store, content: &Content) -> Result<bool> {
+    for blob in &content.blobs {
+        if !has(store, blob)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
