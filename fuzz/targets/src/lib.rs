@@ -7,6 +7,7 @@
 mod capsule_raw;
 mod capsule_structured;
 mod edit;
+mod exchange;
 mod exercise;
 mod import;
 mod input;
@@ -24,6 +25,7 @@ mod uri;
 
 pub use capsule_raw::capsule_raw;
 pub use capsule_structured::capsule_structured;
+pub use exchange::exchange;
 pub use import::import;
 pub use json_input::json_input;
 pub use memory_raw::memory_raw;
@@ -39,7 +41,7 @@ pub use uri::uri;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
@@ -49,6 +51,7 @@ pub const TARGETS: [(&str, Target); 11] = [
     ("trace", trace),
     ("note", note),
     ("import", import),
+    ("exchange", exchange),
     ("redact", redact_texts),
     ("uri", uri),
 ];

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use kapsa_memory::{
-    Choice, LocalPeer, MergeRequest, MergeResult, NewCheckpoint, Reader, Relation, WriteOptions,
-    Writer, branch, checkpoint, clone, merge, remote, stats, sync,
+    BlobId, Choice, Chunk, FindRequest, LocalPeer, MergeRequest, MergeResult, NewCheckpoint, Offer,
+    Parcel, Peer, Point, Reader, Relation, SearchMode, WriteOptions, Writer, branch, checkpoint,
+    clone, merge, remote, stats, sync,
 };
 
+use crate::meaning::{Plain, fill};
 use crate::{Fixture, clock, named, uri};
 
 fn text(path: &Path, branch: &str, name: &str) -> Option<String> {
@@ -264,4 +266,147 @@ fn a_thousand_over_a_million() {
         assert_eq!(fetch_and_merge(&mut here, "far", &fixture.path), 0);
         println!("nothing fetched and merged in {:?}", began.elapsed());
     }
+}
+
+/// A capsule whose connection breaks after so many answers.
+struct Breaking {
+    inner: LocalPeer,
+    left: usize,
+}
+
+impl Breaking {
+    fn count(&mut self) -> kapsa_memory::Result<()> {
+        let broken = || kapsa_memory::Error::InvalidOperation { reason: "it broke".to_string() };
+        self.left = self.left.checked_sub(1).ok_or_else(broken)?;
+        Ok(())
+    }
+}
+
+impl Peer for Breaking {
+    fn head(&mut self) -> kapsa_memory::Result<Point> {
+        self.count()?;
+        self.inner.head()
+    }
+
+    fn chain(&mut self, commit: u64) -> kapsa_memory::Result<Option<[u8; 32]>> {
+        self.count()?;
+        self.inner.chain(commit)
+    }
+
+    fn news(&mut self, after: u64) -> kapsa_memory::Result<Chunk> {
+        self.count()?;
+        self.inner.news(after)
+    }
+
+    fn lacks(&mut self, branch: &str, offers: &[Offer]) -> kapsa_memory::Result<Vec<bool>> {
+        self.count()?;
+        self.inner.lacks(branch, offers)
+    }
+
+    fn put(
+        &mut self,
+        branch: &str,
+        parcels: Vec<Parcel>,
+        vectors: Vec<Vec<u8>>,
+    ) -> kapsa_memory::Result<Point> {
+        // The other side has done it, and its answer is lost.
+        let done = self.inner.put(branch, parcels, vectors);
+        self.count()?;
+        done
+    }
+
+    fn blobs(&mut self, ids: &[BlobId]) -> kapsa_memory::Result<Vec<Vec<u8>>> {
+        self.count()?;
+        self.inner.blobs(ids)
+    }
+
+    fn lacks_blobs(&mut self, ids: &[BlobId]) -> kapsa_memory::Result<Vec<bool>> {
+        self.count()?;
+        self.inner.lacks_blobs(ids)
+    }
+
+    fn put_blobs(&mut self, blobs: Vec<Vec<u8>>) -> kapsa_memory::Result<()> {
+        self.inner.put_blobs(blobs)?;
+        self.count()
+    }
+}
+
+#[test]
+fn an_interrupted_exchange_goes_on_and_doubles_nothing() {
+    let (here, there) = (Fixture::new(), Fixture::new());
+    let mut w = there.writer();
+    for batch in 0..3 {
+        // Each batch fills a chunk.
+        let text = format!("note {batch} {}", "word ".repeat(400_000));
+        for at in 0..5 {
+            w.put(named(&format!("n/{batch}/{at}"), &text)).expect("put");
+        }
+    }
+    drop(w);
+    here.writer().put(named("own", "of here")).expect("put");
+    remote::add(&mut here.writer(), "other", &there.path.display().to_string()).expect("added");
+    let mut came = 0;
+    let mut tries = 0;
+    for left in 1.. {
+        let inner = LocalPeer::open(&there.path).expect("opens");
+        let mut peer = Breaking { inner, left };
+        let before = stats(&here.reader(), false).expect("told").record_count;
+        tries += 1;
+        let fetched = sync::fetch(&mut here.writer(), "other", &mut peer, &mut |_, _| {});
+        let after = stats(&here.reader(), false).expect("told").record_count;
+        came += u64::from(after > before);
+        if fetched.is_ok() {
+            break;
+        }
+    }
+    assert!(tries > 3 && came > 1, "{tries} tries, {came} of which brought something");
+    let followed = here.reader().on("other/main", None).expect("there");
+    for batch in 0..3 {
+        for at in 0..5 {
+            let uri = uri(&format!("n/{batch}/{at}"));
+            assert_eq!(followed.history(&uri).expect("known").len(), 1, "{uri} came once");
+        }
+    }
+    // A push whose answers are lost.
+    fetch_and_merge(&mut here.writer(), "other", &there.path);
+    for left in 0.. {
+        let inner = LocalPeer::of(writer(&there.path)).expect("opens");
+        let mut peer = Breaking { inner, left };
+        let reader = here.reader();
+        let pushed = sync::push(&reader, "other", "main", &mut peer, &mut |_, _| {});
+        if let Ok(pushed) = pushed {
+            sync::note(&mut here.writer(), &pushed).expect("noted");
+            break;
+        }
+    }
+    assert_eq!(there.reader().history(&uri("own")).expect("known").len(), 1);
+    assert_eq!(push(&here.path, "other", &there.path).expect("pushed"), 0, "nothing is left");
+    assert_whole(&here.path);
+    assert_whole(&there.path);
+}
+
+#[test]
+fn vectors_travel_with_their_records() {
+    let (here, there) = (Fixture::new(), Fixture::new());
+    let model = Plain::new("plain");
+    there
+        .writer()
+        .put_many(vec![named("a", "a cat sleeps"), named("b", "a red ship")])
+        .expect("put");
+    fill(&there.path, &model);
+    here.writer().put(named("c", "the dog barks")).expect("put");
+    fill(&here.path, &model);
+    let made = model.made();
+    remote::add(&mut here.writer(), "other", &there.path.display().to_string()).expect("added");
+    fetch_and_merge(&mut here.writer(), "other", &there.path);
+    let coverage = here.reader().coverage().expect("counted");
+    assert_eq!(coverage.missing, 0, "{coverage:?}");
+    assert_eq!(model.made(), made, "none was made anew");
+    let by_meaning = FindRequest { mode: SearchMode::Meaning, ..FindRequest::new("feline") };
+    let found = here.reader().find_with(&by_meaning, Some(&model)).expect("found");
+    assert_eq!(found.hits[0].record.uri, uri("a"));
+    // The other way.
+    push(&here.path, "other", &there.path).expect("pushed");
+    let coverage = there.reader().coverage().expect("counted");
+    assert_eq!((coverage.missing, coverage.vectors), (0, 3), "{coverage:?}");
 }

@@ -1,0 +1,3 @@
+//! Runs `exchange` under libFuzzer.
+#![no_main]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kapsa_fuzz_targets::exchange(data));
