@@ -22,7 +22,7 @@ const TOLD: &str = "kapsa/told";
 /// Two hooks of one event begin at once, or one after the other, and take 5 s at most.
 const WINDOW_US: Micros = 10_000_000;
 /// Longest wait for the lock of the file, and how often it is tried.
-const LOCK_WAIT: Duration = Duration::from_millis(50);
+const LOCK_WAIT: Duration = Duration::from_millis(250);
 const LOCK_LOOK: Duration = Duration::from_millis(2);
 /// Most lines of the file. Older ones make room.
 const LINES_MAX: usize = 64;
