@@ -14,6 +14,8 @@ use super::vector_block::{VectorBlock, label, model_of};
 use super::{Store, View, attached};
 use crate::error::Result;
 use crate::records::codec::Body;
+use crate::tables::branch_table::Class;
+use crate::tables::lineage::Lineage;
 
 /// Section of a derived segment that holds vectors.
 pub(crate) const VECTORS: Tag = *b"vectors ";
@@ -102,15 +104,19 @@ pub(super) fn coverage(store: &Store) -> Result<Coverage> {
     })
 }
 
-/// How many records lack vectors and need none, such as branches and tombstones: those of the tail,
-/// and of the segments where so few lack vectors that all can be looked at.
+/// How many records lack vectors and need none, such as branches, blobs and tombstones: those of
+/// the tail, and of the segments what the capsule wrote about itself; the others where so few lack
+/// vectors that all can be looked at.
 fn needing_none(store: &Store, covered: &Sequences) -> Result<u64> {
     let tail = store.tail()?;
     let needs_some = |body: &Option<Arc<Body>>| body.as_deref().is_some_and(Body::is_embedded);
     let records = (tail.first_sequence..).zip(&tail.bodies);
     let of_tail = records.filter(|(at, body)| !covered.contains(*at) && !needs_some(body));
     let mut needs_none = of_tail.count() as u64;
-    let indexed = Sequences::from(1..tail.first_sequence.max(1)).difference(covered);
+    let lacking = Sequences::from(1..tail.first_sequence.max(1)).difference(covered);
+    let system = store.sequences(&Lineage::all(), Class::System)?;
+    let indexed = lacking.difference(&system);
+    needs_none += count(&lacking) - count(&indexed);
     if count(&indexed) <= LOOKED_AT_MAX {
         for sequence in indexed.ranges().iter().cloned().flatten() {
             needs_none += u64::from(!store.body(sequence)?.is_embedded());

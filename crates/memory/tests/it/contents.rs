@@ -9,6 +9,7 @@ use kapsa_memory::{
     split_content, stats, sync,
 };
 
+use crate::meaning::{Plain, fill};
 use crate::{Fixture, clock, named, uri};
 
 const MIB: usize = 1 << 20;
@@ -87,6 +88,18 @@ fn content_comes_back_byte_for_byte_in_every_layout() {
     put(&mut f.writer(), "file/1", b"another");
     assert_eq!(read(&f.reader(), "file/1").expect("readable"), b"another");
     assert_eq!(f.reader().history(&uri("file/1")).expect("known").len(), 2);
+}
+
+#[test]
+fn blobs_need_no_vectors() {
+    let f = Fixture::new();
+    let model = Plain::new("plain");
+    f.writer().put(named("a", "a cat sleeps")).expect("put");
+    fill(&f.path, &model);
+    put(&mut f.writer(), "file/large", &random("large", 9 * MIB));
+    assert_eq!(f.reader().coverage().expect("counted").missing, 1, "the record of the file");
+    fill(&f.path, &model);
+    assert_eq!(f.reader().coverage().expect("counted").missing, 0);
 }
 
 #[test]

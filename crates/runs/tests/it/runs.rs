@@ -403,6 +403,8 @@ fn what_was_made_by_hand_or_cut_short_is_started_by_the_next_record() {
             let mut writer = Writer::open(&kept.workspace(), options()).expect("opens");
             branch::create(&mut writer, "run/17", "main", None).expect("made");
             branch::create(&mut writer, "run/17/t1", "run/17", None).expect("made");
+            let listed = kept.store.runs().expect("listed");
+            assert!(matches!(&listed[..], [(run, Ok(_))] if run.as_str() == "17"), "{listed:?}");
             // Records under the same names on main are no runs and no tasks.
             writer
                 .put(NewRecord { uri: Some("run/17".parse_uri()), ..NewRecord::text("no run") })
