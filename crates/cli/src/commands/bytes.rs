@@ -1,10 +1,10 @@
 //! The bytes that a record stands for: of the file that it was made of, else its text. What the
-//! capsule writes about itself has its metadata as JSON.
+//! capsule writes about itself has its metadata as JSON, a policy the JSON that its hash is of.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Read, stdout};
 
-use kapsa_memory::{Content, ContentReader, Record, open_content};
+use kapsa_memory::{Content, ContentReader, Record, open_content, policy};
 
 use crate::app::{AnyReader, App};
 use crate::error::{CliError, Result};
@@ -24,7 +24,10 @@ impl<'a> Bytes<'a> {
                 Bytes::Text(metadata.to_string().into())
             }
             Some(content) => Bytes::File(reader, content),
-            None => Bytes::Text(record.text.as_str().into()),
+            None => match policy::content(record) {
+                Some(json) => Bytes::Text(json.into()),
+                None => Bytes::Text(record.text.as_str().into()),
+            },
         }
     }
 

@@ -158,14 +158,15 @@ fn runs_are_left_alone() {
     assert!(!context.out.contains("FORGED"), "{context:?}");
 }
 
-/// A branch that was made by hand below `run/` holds no run's record, and is none.
+/// A branch that was made by hand below `run/` is listed as a run, as it is used as one; other runs
+/// are told nothing of it.
 #[test]
-fn a_branch_made_by_hand_is_not_a_run() {
+fn a_branch_made_by_hand_is_told_to_no_other_run() {
     let sandbox = capsule();
     sandbox.ok(&["run", "start", "--run", "17"]);
     sandbox.ok(&["branch", "create", "run/99"]);
     let listed = sandbox.json(&["run", "list"]);
-    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(2), "{listed}");
     assert_eq!(sandbox.run(&["run", "list"]).err, "");
     sandbox.ok(&["--branch", "run/99", "put", "--text", "acme by hand"]);
     sandbox.ok(&["run", "task", "start", "t1", "--run", "17", "--title", "acme"]);
@@ -185,6 +186,10 @@ fn a_policy_that_was_changed_is_an_error() {
     let as_gen = ["put", "--uri", &uri, "--text", "all is allowed", "--as", "gen"];
     assert_eq!(code(&sandbox, &as_gen), "access_denied");
     sandbox.ok(&["policy", "show"]);
+    let json = sandbox.ok(&["resolve-uri", &uri]);
+    let parts = serde_json::from_str(&json).expect("an object");
+    let hash = sandbox.json(&["policy", "list"])["policies"][0]["hash"].clone();
+    assert_eq!(kapsa_memory::policy::hash(&parts), hash, "the JSON that was captured: {json}");
     let mut record = sandbox.json(&["get", &uri]);
     let fields = record.as_object_mut().expect("an object");
     fields["metadata"]["weights"]["quality"] = json!(0.1);

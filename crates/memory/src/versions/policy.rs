@@ -168,11 +168,23 @@ fn changed_since(id: &str) -> Error {
     Error::PolicyChanged { id: id.to_string() }
 }
 
+fn parts_of(record: &Record) -> Map<String, Value> {
+    let part =
+        |part: &str| record.metadata.get(part).map(|value| (part.to_string(), value.clone()));
+    PARTS.into_iter().filter_map(part).collect()
+}
+
+/// The canonical JSON of the parts of the policy that a record is, whose SHA-256 is the policy's
+/// hash; none of any other record.
+#[must_use]
+pub fn content(record: &Record) -> Option<String> {
+    let is_policy = record.kind == KIND && record.metadata.contains_key("policy_id");
+    is_policy.then(|| canonical_text(&Value::Object(parts_of(record))))
+}
+
 /// The policy, unless it is not what its hash says.
 fn whole(policy: PolicySnapshot) -> Result<PolicySnapshot> {
-    let all = &policy.record.metadata;
-    let part = |part: &str| all.get(part).map(|value| (part.to_string(), value.clone()));
-    let parts = PARTS.into_iter().filter_map(part).collect();
+    let parts = parts_of(&policy.record);
     let is_whole = hash(&parts) == policy.hash
         && policy.record.text == text_of(&policy.hash, &parts)
         && Uri::policy(&policy.id)? == policy.uri;
