@@ -459,14 +459,25 @@ fn finished(drafts: Vec<LineDraft>, options: &ContextOptions<'_>) -> Result<Cont
     Ok(Context::within(drafts.into_iter().map(line).collect(), options.tokens_max))
 }
 
-/// The insights about the entity, and after them those of its whole domain.
-fn insights(memory: &AgentMemory, scope: &Scope, words: &mut Words<'_>) -> Result<Vec<LineDraft>> {
-    let mut all = insights_about(memory, scope, scope.entity(), words)?;
-    if let Some(nothing) = scope.whole_domain().filter(|_| all.len() < CONTEXT_INSIGHTS_MAX) {
-        all.extend(insights_about(memory, scope, Some(nothing), words)?);
-        all.truncate(CONTEXT_INSIGHTS_MAX);
+/// What there is about the entity, at most `count_max`, and after it what is said of its whole
+/// domain, where that is asked for as well.
+fn from_near_to_far(
+    scope: &Scope,
+    count_max: usize,
+    about: &mut dyn FnMut(Option<String>) -> Result<Vec<LineDraft>>,
+) -> Result<Vec<LineDraft>> {
+    let mut all = about(scope.entity())?;
+    if let Some(nothing) = scope.whole_domain().filter(|_| all.len() < count_max) {
+        all.extend(about(Some(nothing))?);
+        all.truncate(count_max);
     }
     Ok(all)
+}
+
+fn insights(memory: &AgentMemory, scope: &Scope, words: &mut Words<'_>) -> Result<Vec<LineDraft>> {
+    from_near_to_far(scope, CONTEXT_INSIGHTS_MAX, &mut |entity| {
+        insights_about(memory, scope, entity, words)
+    })
 }
 
 fn insights_about(
@@ -548,15 +559,9 @@ fn facts(
     valid_at: Option<Micros>,
     is_own: &dyn Fn(&Fact) -> bool,
 ) -> Result<Vec<LineDraft>> {
-    let about = |entity, words: &mut Words<'_>| {
+    from_near_to_far(scope, CONTEXT_FACTS_MAX, &mut |entity| {
         facts_about(workspace, clearance, scope, entity, words, valid_at, is_own)
-    };
-    let mut all = about(scope.entity(), words)?;
-    if let Some(nothing) = scope.whole_domain().filter(|_| all.len() < CONTEXT_FACTS_MAX) {
-        all.extend(about(Some(nothing), words)?);
-        all.truncate(CONTEXT_FACTS_MAX);
-    }
-    Ok(all)
+    })
 }
 
 fn facts_about(
@@ -603,19 +608,16 @@ fn facts_about(
     weighed.into_iter().take(CONTEXT_FACTS_MAX).map(draft).collect()
 }
 
-/// What was written down about the entity, or where a domain is asked for as well, about all of it.
+/// What was written down.
 fn notes(
     workspace: &WorkspaceMemory,
     clearance: Option<&ClearanceProfile>,
     scope: &Scope,
     words: &mut Words<'_>,
 ) -> Result<Vec<LineDraft>> {
-    let mut all = notes_about(workspace, clearance, scope, scope.entity(), words)?;
-    if let Some(nothing) = scope.whole_domain().filter(|_| all.len() < CONTEXT_NOTES_MAX) {
-        all.extend(notes_about(workspace, clearance, scope, Some(nothing), words)?);
-        all.truncate(CONTEXT_NOTES_MAX);
-    }
-    Ok(all)
+    from_near_to_far(scope, CONTEXT_NOTES_MAX, &mut |entity| {
+        notes_about(workspace, clearance, scope, entity, words)
+    })
 }
 
 fn notes_about(
