@@ -48,6 +48,8 @@ fn a_file_of_any_bytes_comes_back_as_it_was() {
     let resolved = sandbox.json(&["resolve-uri", "file/dot.png"]);
     assert_eq!(resolved["size_bytes"], PNG.len());
     assert!(resolved["preview"].as_str().is_some_and(|preview| preview.contains("PNG")));
+    let log = sandbox.ok(&["log", "--all"]);
+    assert!(log.contains("file/dot.png") && !log.contains("kapsa/blob"), "{log}");
     sandbox.ok(&["compact"]);
     assert!(sandbox.ok(&["verify"]).contains("intact"), "{}", sandbox.ok(&["verify"]));
 }

@@ -142,7 +142,6 @@ fn select(view: &View, request: &ExportRequest, own: Option<BranchId>) -> Result
         if record.purged
             || branches
             || record.is_signature()
-            || record.is_blob()
             || !record.system && view.store().is_purged(&record.uri, sequence)?
         {
             continue;
@@ -198,7 +197,8 @@ fn sequences(view: &View, own: Option<BranchId>) -> Result<Vec<u64>> {
         let lineage = Lineage::alone(own).before(view.lineage().below());
         ranges.extend_from_slice(view.store().sequences(&lineage, Class::Both)?.ranges());
     }
-    Ok(Sequences::new(ranges).ranges().iter().flat_map(Clone::clone).collect())
+    let sequences = Sequences::new(ranges).difference(&blobs::sequences(view.store())?);
+    Ok(sequences.ranges().iter().flat_map(Clone::clone).collect())
 }
 
 /// Whether a record is the event of an export: each would change the next one.

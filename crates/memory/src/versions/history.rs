@@ -13,6 +13,7 @@ use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::branch;
 use crate::versions::merge::{same, together};
+use crate::view::blobs;
 use crate::view::checkpoints::{self, Checkpoint};
 use crate::view::{View, branches};
 use crate::write::pending::Pending;
@@ -114,6 +115,7 @@ pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Reco
         view.lineage().clone()
     };
     let seqs = view.store().sequences(&lineage, Class::Both)?;
+    let seqs = seqs.difference(&blobs::sequences(view.store())?);
     let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev());
     let records = newest.map(|sequence| view.store().record(sequence));
     let logged = |record: Result<Record>| {

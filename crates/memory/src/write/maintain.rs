@@ -10,14 +10,13 @@ use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
 use crate::error::Result;
 use crate::job::Job;
 use crate::records::codec::{self, Operation};
-use crate::records::kinds::BLOB;
 use crate::records::record::Micros;
 use crate::records::request::{LIMIT_NONE, MaintenanceReport};
 use crate::tables::keys::Replacement;
 use crate::tables::lineage::Lineage;
 use crate::tables::revision_map::{Kept, RevisionMap};
 use crate::tables::segments::{CONTENT_TERM, PURGE_TERM, Part, merge};
-use crate::view::View;
+use crate::view::{View, blobs};
 use crate::write::embedding;
 use crate::write::gather::{add_derived, detached};
 use crate::write::index_batch::index_batch;
@@ -288,21 +287,19 @@ pub(crate) fn index(
 /// Sequences of the blobs that no record has but those that are erased.
 fn unused_blobs(view: &View, erase: &HashSet<u64>) -> Result<Vec<u64>> {
     let store = view.store();
-    let with = |term: String| -> Result<Vec<u64>> {
-        let filter =
-            kapsa_index::Filter { all: vec![vec![term]], ..kapsa_index::Filter::default() };
-        Ok(store.searcher()?.newest(&filter, LIMIT_NONE, None, &mut |_| true)?)
+    let filter = kapsa_index::Filter {
+        all: vec![vec![CONTENT_TERM.to_string()]],
+        ..kapsa_index::Filter::default()
     };
     let mut used = HashSet::new();
-    for sequence in with(CONTENT_TERM.to_string())? {
+    for sequence in store.searcher()?.newest(&filter, LIMIT_NONE, None, &mut |_| true)? {
         if !erase.contains(&sequence) {
             used.extend(store.record(sequence)?.content.into_iter().flat_map(|one| one.blobs));
         }
     }
     let mut unused = Vec::new();
-    for sequence in with(format!("kind:{BLOB}"))? {
-        let record = store.record(sequence)?;
-        let id = record.uri.blob_id().filter(|_| record.system);
+    for sequence in blobs::sequences(store)?.ranges().iter().cloned().flatten() {
+        let id = store.record(sequence)?.uri.blob_id();
         if id.is_some_and(|id| !used.contains(&id)) {
             unused.push(sequence);
         }

@@ -268,10 +268,12 @@ fn a_thousand_over_a_million() {
     }
 }
 
-/// A capsule whose connection breaks after so many answers.
+/// A capsule whose connection breaks after so many answers, or which sends other blobs than it is
+/// asked for.
 struct Breaking {
     inner: LocalPeer,
     left: usize,
+    lies: bool,
 }
 
 impl Breaking {
@@ -317,6 +319,9 @@ impl Peer for Breaking {
 
     fn blobs(&mut self, ids: &[BlobId]) -> kapsa_memory::Result<Vec<Vec<u8>>> {
         self.count()?;
+        if self.lies {
+            return Ok(vec![b"something else".to_vec(); ids.len()]);
+        }
         self.inner.blobs(ids)
     }
 
@@ -349,7 +354,7 @@ fn an_interrupted_exchange_goes_on_and_doubles_nothing() {
     let mut tries = 0;
     for left in 1.. {
         let inner = LocalPeer::open(&there.path).expect("opens");
-        let mut peer = Breaking { inner, left };
+        let mut peer = Breaking { inner, left, lies: false };
         let before = stats(&here.reader(), false).expect("told").record_count;
         tries += 1;
         let fetched = sync::fetch(&mut here.writer(), "other", &mut peer, &mut |_, _| {});
@@ -371,7 +376,7 @@ fn an_interrupted_exchange_goes_on_and_doubles_nothing() {
     fetch_and_merge(&mut here.writer(), "other", &there.path);
     for left in 0.. {
         let inner = LocalPeer::of(writer(&there.path)).expect("opens");
-        let mut peer = Breaking { inner, left };
+        let mut peer = Breaking { inner, left, lies: false };
         let reader = here.reader();
         let pushed = sync::push(&reader, "other", "main", &mut peer, &mut |_, _| {});
         if let Ok(pushed) = pushed {
@@ -409,4 +414,27 @@ fn vectors_travel_with_their_records() {
     push(&here.path, "other", &there.path).expect("pushed");
     let coverage = there.reader().coverage().expect("counted");
     assert_eq!((coverage.missing, coverage.vectors), (0, 3), "{coverage:?}");
+}
+
+#[test]
+fn blobs_that_were_not_asked_for_are_refused() {
+    let (here, there) = (Fixture::new(), Fixture::new());
+    let mut w = there.writer();
+    let names = kapsa_memory::ContentNames::default();
+    let content =
+        kapsa_memory::split_content(names, &mut &[0xff, 0][..], &mut |_| {}, &mut |blobs| {
+            blobs.store(&mut w).map(drop)
+        });
+    let content = Some(content.expect("stored"));
+    w.put(kapsa_memory::NewRecord { content, ..named("file/a", "a file") }).expect("put");
+    drop(w);
+    remote::add(&mut here.writer(), "other", &there.path.display().to_string()).expect("added");
+    let fetch = |lies| {
+        let inner = LocalPeer::open(&there.path).expect("opens");
+        let mut peer = Breaking { inner, left: usize::MAX, lies };
+        sync::fetch(&mut here.writer(), "other", &mut peer, &mut |_, _| {})
+    };
+    assert!(fetch(true).expect_err("refused").to_string().contains("something else than the blob"));
+    assert!(here.reader().on("other/main", None).is_err(), "nothing came");
+    assert_eq!(fetch(false).expect("fetched").records, 1);
 }
