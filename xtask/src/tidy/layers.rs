@@ -26,7 +26,7 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 23] = [
+const LAYERS: [Layer; 24] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
@@ -48,6 +48,7 @@ const LAYERS: [Layer; 23] = [
         kind: Kind::Library,
     },
     Layer { name: "importers", uses: &["memory", "notes"], kind: Kind::Library },
+    Layer { name: "documents", uses: &[], kind: Kind::Library },
     Layer { name: "agents", uses: &["memory", "model", "statement"], kind: Kind::Library },
     Layer { name: "roles", uses: &["agents", "memory", "model"], kind: Kind::Library },
     Layer { name: "runs", uses: &["memory", "model"], kind: Kind::Library },
@@ -81,6 +82,7 @@ const EVERY_LIBRARY: &[&str] = &[
     "embed",
     "memory",
     "importers",
+    "documents",
     "agents",
     "roles",
     "runs",
@@ -101,6 +103,7 @@ const EVERYTHING: &[&str] = &[
     "embed",
     "memory",
     "importers",
+    "documents",
     "agents",
     "roles",
     "runs",
@@ -119,12 +122,19 @@ struct Confined {
     to: &'static [&'static str],
 }
 
-const CONFINED: [Confined; 17] = [
+const CONFINED: [Confined; 26] = [
     Confined { dependency: "age", to: &["cli"] },
     Confined { dependency: "clap*", to: &["cli", "recall"] },
+    Confined { dependency: "csv", to: &["documents"] },
+    Confined { dependency: "encoding_rs", to: &["documents"] },
+    Confined { dependency: "html5gum", to: &["documents"] },
+    Confined { dependency: "ignore", to: &["cli"] },
     Confined { dependency: "indicatif", to: &["cli"] },
     Confined { dependency: "libc", to: &["capsule", "cli", "xtask"] },
+    Confined { dependency: "lopdf", to: &["documents"] },
+    Confined { dependency: "mail-parser", to: &["documents"] },
     Confined { dependency: "memmap2", to: &["capsule"] },
+    Confined { dependency: "quick-xml", to: &["documents"] },
     Confined { dependency: "reqwest", to: &[] },
     Confined { dependency: "rmcp", to: &["server"] },
     Confined { dependency: "rpassword", to: &["cli"] },
@@ -135,7 +145,9 @@ const CONFINED: [Confined; 17] = [
     Confined { dependency: "tantivy*", to: &["index"] },
     Confined { dependency: "tokio*", to: &["server"] },
     Confined { dependency: "toml", to: &["cli", "xtask"] },
+    Confined { dependency: "tree-sitter*", to: &["documents"] },
     Confined { dependency: "ureq", to: &["http"] },
+    Confined { dependency: "zip", to: &["documents"] },
     Confined { dependency: "zstd", to: &["capsule", "ingest", "fuzz/targets"] },
 ];
 const BUT_CAPSULE_AND_INDEX: &[&str] = &[

@@ -1,0 +1,4 @@
+//! Documents that other programs wrote, and bytes that nobody should have.
+
+mod hostile;
+mod samples;
