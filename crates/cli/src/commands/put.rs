@@ -188,14 +188,12 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
         if same > 0 { format!(", {same} with the text of another record") } else { String::new() };
     let what =
         if parts.is_empty() { String::new() } else { format!(": {}{same}", parts.join(", ")) };
-    let now = if tally.commit_count == 0 {
-        String::new()
-    } else {
-        format!(", now at #{}", tally.last_sequence)
-    };
+    let now = || format!(", now at #{}", tally.last_sequence);
+    let now = (tally.commit_count > 0).then(now).unwrap_or_default();
     out.line(&format!(
         "{}{from}{what} ({}{now})",
         counted(tally.record_count, "record"),
         counted(tally.commit_count, "commit")
-    ))
+    ))?;
+    tally.skipped_line().map_or(Ok(()), |line| out.line(&line))
 }

@@ -14,7 +14,7 @@ use kapsa_memory::{
 use kapsa_model::Embedder;
 
 use crate::app::App;
-use crate::commands::documents;
+use crate::commands::documents::{self, Project, Skipped};
 use crate::error::{CliError, Result};
 use crate::moment::readable;
 use crate::output::{Output, Piece};
@@ -182,7 +182,8 @@ fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
 fn sources() -> Result<(Vec<(String, String)>, &'static str)> {
     let candidates = ["README.md", "CHANGELOG.md", "docs"].map(PathBuf::from);
     let present: Vec<_> = candidates.into_iter().filter(|path| path.exists()).collect();
-    let found = documents::gather(&present)?;
+    let (project, mut skipped) = (Project::at(Path::new(".")), Skipped::default());
+    let found = documents::gather(&present, &project, &mut skipped)?;
     // What cannot be read, or is a reference rather than something to read, has no part in a tour.
     let texts: Vec<_> = found
         .into_iter()

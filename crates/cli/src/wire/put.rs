@@ -1,5 +1,7 @@
 //! The JSON of what was written: `init`, `create`, `put`, `forget` and all that write one record.
 
+use std::collections::BTreeMap;
+
 use kapsa_memory::request::{Change, Put};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -109,6 +111,10 @@ pub(crate) struct Tally {
     /// Number of files that are not text or cannot be read, or of lines that are not records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) skipped: Option<u64>,
+    /// What was passed over in folders, by kind: `hidden`, `ignored`, `not_text` and others; a
+    /// format that is not read is `.` and the ending of the files.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) skipped_by_kind: BTreeMap<String, u64>,
     /// Why the records, which are stored, have no vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) embedding: Option<String>,
@@ -125,6 +131,14 @@ impl Tally {
             *self.slot(put.change) += 1;
         }
         self.commit_count += u64::from(written);
+    }
+
+    /// What was passed over in folders, for people.
+    pub(crate) fn skipped_line(&self) -> Option<String> {
+        let kinds = self.skipped_by_kind.iter();
+        let kinds: Vec<_> =
+            kinds.map(|(kind, count)| format!("{count} {}", kind.replace('_', " "))).collect();
+        (!kinds.is_empty()).then(|| format!("skipped: {}", kinds.join(", ")))
     }
 
     fn slot(&mut self, change: Change) -> &mut u64 {

@@ -53,23 +53,271 @@ fn a_hit_says_where_in_which_file_it_stands() {
 }
 
 #[test]
-fn names_outside_the_folder_neither_climb_nor_leak() {
+fn a_file_outside_of_the_project_has_its_whole_path_for_a_name() {
     let sandbox = Sandbox::new();
     let other = tempfile::tempdir().expect("a folder");
-    std::fs::create_dir(other.path().join("docs")).expect("a folder");
-    std::fs::write(other.path().join("docs/far.md"), "# Far\n\nfar away\n").expect("a file");
-    let file = other.path().join("docs/far.md");
-    sandbox.ok(&["put", file.to_str().expect("UTF-8")]);
-    sandbox.ok(&["put", other.path().join("docs").to_str().expect("UTF-8")]);
-    let timeline = sandbox.json(&["timeline"]);
-    let paths: Vec<_> = timeline["records"]
-        .as_array()
-        .expect("a list")
+    let folder = other.path().canonicalize().expect("a folder").join("docs");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(folder.join("far.md"), "# Far\n\nfar away\n").expect("a file");
+    let folder = folder.to_str().expect("UTF-8");
+    sandbox.ok(&["put", &format!("{folder}/far.md")]);
+    let again = sandbox.json(&["put", folder]);
+    assert_eq!((&again["unchanged"], &again["added"]), (&1.into(), &0.into()));
+    assert_eq!(sources(&sandbox), [format!("{folder}/far.md")]);
+}
+
+/// The sources of all records, each once.
+fn sources(sandbox: &Sandbox) -> Vec<String> {
+    let timeline = sandbox.json(&["timeline", "--limit", "1000"]);
+    let records = timeline["records"].as_array().expect("a list");
+    let name = |record: &serde_json::Value| Some(record["source"]["path"].as_str()?.to_string());
+    let mut found: Vec<String> = records.iter().filter_map(name).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A call in a folder below the sandbox's.
+fn run_in(sandbox: &Sandbox, folder: &str, args: &[&str]) {
+    let done =
+        sandbox.command().args(args).current_dir(sandbox.path(folder)).output().expect("it runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn a_file_has_one_name_from_whatever_folder_it_is_put() {
+    let sandbox = Sandbox::new();
+    sandbox.write("docs/sub/a.md", "# Alpha\n\nwhales\n");
+    sandbox.write("docs/b.md", "# Beta\n\nseals\n");
+    sandbox.ok(&["put", "docs"]);
+    let count = sandbox.count();
+    for (folder, source) in [
+        ("docs", "."),
+        ("docs/sub", "a.md"),
+        ("docs/sub", "../b.md"),
+        (".kapsa", "../docs"),
+        (".", "."),
+    ] {
+        run_in(&sandbox, folder, &["put", source]);
+        assert_eq!(sandbox.count(), count, "{folder} {source}");
+    }
+    assert_eq!(sources(&sandbox), ["docs/b.md", "docs/sub/a.md"]);
+}
+
+#[test]
+fn working_trees_of_a_repository_share_the_names_of_files() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("main/docs/a.md", "# Alpha\n\nwhales\n");
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).args(args);
+        let done = command.current_dir(sandbox.path("main")).output().expect("git runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "-q"]);
+    git(&["add", "docs"]);
+    git(&["commit", "-qm", "x"]);
+    git(&["worktree", "add", "-q", "../tree"]);
+    run_in(&sandbox, "main", &["init"]);
+    for (folder, source) in [("main", "docs"), ("tree", "docs"), ("tree/docs", "a.md")] {
+        run_in(&sandbox, folder, &["put", source]);
+    }
+    let listed = sandbox.json(&["timeline", "--capsule", "main/.kapsa/workspace.kapsa"]);
+    let records = listed["records"].as_array().expect("a list");
+    assert_eq!(records.len(), 1, "{listed}");
+    assert_eq!(records[0]["source"]["path"], "docs/a.md");
+}
+
+#[test]
+fn a_document_under_an_older_name_gets_the_one_of_now() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("docs/a.md", "# Alpha\n\nwhales\n\n## Food\n\nkrill\n");
+    // As it was stored when names were relative to the folder that a file was put from.
+    sandbox.ok(&["put", "docs", "--classification", "confidential", "--domain", "sea"]);
+    let lines = sandbox.ok(&["export", "--format", "jsonl", "--out", "-"]);
+    let old = lines.replace("docs/a.md", "a.md");
+    let older = Sandbox::new();
+    older.write("docs/a.md", std::fs::read(file).expect("a file"));
+    older.run_with(&["put", "-"], old.as_bytes()).success("put");
+    assert_eq!(sources(&older), ["a.md"]);
+    let count = older.count();
+    let run = older.run(&["put", "docs"]);
+    assert!(run.err.contains("a.md is called docs/a.md now"), "{}", run.err);
+    assert_eq!((older.count(), sources(&older)), (count, vec!["docs/a.md".to_string()]));
+    let led = older.json(&["get", "doc/a.md/food"]);
+    assert_eq!((&led["source"]["path"], &led["domain"]), (&"docs/a.md".into(), &"sea".into()));
+    assert_eq!(led["classification"], "confidential");
+    let again = older.json(&["put", "docs"]);
+    assert_eq!((&again["added"], &again["forgotten"]), (&0.into(), &0.into()));
+    // A file that is called so now keeps what is its own.
+    older.write("a.md", "# Alpha\n\nporpoises\n");
+    older.ok(&["put", "a.md"]);
+    older.ok(&["put", "docs"]);
+    let again = older.json(&["put", "a.md", "docs"]);
+    assert_eq!((&again["added"], &again["revised"]), (&0.into(), &0.into()));
+    assert_eq!(sources(&older), ["a.md", "docs/a.md"]);
+}
+
+#[test]
+fn what_is_gone_is_forgotten_where_it_is_asked_for() {
+    let sandbox = Sandbox::new();
+    for name in ["a", "sub/b", "sub/deep/c", "draft", "kept"] {
+        sandbox.write(&format!("docs/{name}.md"), format!("# {name}\n\ntext of {name}\n"));
+    }
+    sandbox.write("other/d.md", "# D\n\ntext\n");
+    sandbox.ok(&["put", "docs", "other"]);
+    sandbox.json_with(
+        &["put", "-"],
+        br#"{"uri":"note/x","text":"not from a file","source":{"path":"docs/gone.md"}}"#,
+    );
+    std::fs::remove_dir_all(sandbox.path("docs/sub")).expect("removed");
+    std::fs::remove_file(sandbox.path("other/d.md")).expect("removed");
+    std::fs::rename(sandbox.path("docs/a.md"), sandbox.path("docs/new.md")).expect("renamed");
+    // A file that is there and not read any more is not gone.
+    sandbox.write("docs/.ignore", "draft.md\n");
+    let told = sandbox.json(&["put", "docs"]);
+    let warnings = told["warnings"].as_array().expect("warnings");
+    let gone: Vec<&str> = warnings
         .iter()
-        .map(|r| r["source"]["path"].clone())
+        .map(|warning| warning["message"].as_str().expect("a message"))
+        .map(|message| message.split(' ').next().expect("a name"))
         .collect();
-    assert!(paths.contains(&"far.md".into()) && paths.contains(&"docs/far.md".into()), "{paths:?}");
-    assert!(!timeline.to_string().contains(other.path().to_str().expect("UTF-8")));
+    assert_eq!(gone, ["docs/a.md", "docs/sub/b.md", "docs/sub/deep/c.md"]);
+    assert_eq!(told["skipped_by_kind"]["ignored"], 1);
+    assert_eq!(sandbox.json(&["put", "docs", "--prune"])["forgotten"], 3);
+    assert_eq!(
+        sources(&sandbox),
+        ["docs/draft.md", "docs/gone.md", "docs/kept.md", "docs/new.md", "other/d.md"]
+    );
+}
+
+#[test]
+fn what_a_folder_holds_and_is_not_read_is_counted_by_kind() {
+    let sandbox = Sandbox::new();
+    sandbox.write("p/.gitignore", "*.log\nbuild/\n!keep.log\n");
+    sandbox.write("p/.git/HEAD", "ref: refs/heads/main\n");
+    for (name, bytes) in [
+        ("good.md", &b"# Good\n\ntext\n"[..]),
+        ("zero.md", b"a\0b"),
+        ("logo.png", b"\x89PNG"),
+        ("photo.png", b"\x89PNG"),
+        ("archive.zip", b"PK"),
+        ("LICENSE", b"text"),
+        ("trace.log", b"text"),
+        ("build/out.md", b"text"),
+        ("broken.pdf", b"not a PDF"),
+        ("empty.html", b"<p></p>"),
+        ("target/made.md", b"text"),
+    ] {
+        sandbox.write(&format!("p/{name}"), bytes);
+    }
+    let told = sandbox.json(&["put", "p"]);
+    assert_eq!((&told["source_count"], &told["skipped"]), (&1.into(), &3.into()), "{told}");
+    let want = serde_json::json!({
+        ".png": 2, ".zip": 1, "damaged": 1, "generated": 1, "hidden": 2, "ignored": 2,
+        "no_text": 1, "not_text": 1, "unknown": 1
+    });
+    assert_eq!(told["skipped_by_kind"], want);
+    let run = sandbox.run(&["put", "p"]);
+    assert!(run.out.contains("skipped: 2 .png, 1 .zip, 1 damaged, 1 generated"), "{}", run.out);
+    assert!(run.err.contains("broken.pdf: not a PDF"), "{}", run.err);
+    let run = sandbox.fails(&["put", "p/broken.pdf"], 1, "source_unreadable");
+    assert!(run.to_string().contains("its own program"), "{run}");
+}
+
+/// Files of formats that programs made; the tests of the reader say with what.
+const SAMPLES: [(&str, &[u8]); 8] = [
+    ("harbour.pdf", include_bytes!("../../../documents/tests/it/samples/harbour.pdf")),
+    ("lamp.docx", include_bytes!("../../../documents/tests/it/samples/lamp.docx")),
+    ("berths.xlsx", include_bytes!("../../../documents/tests/it/samples/berths.xlsx")),
+    ("storm.pptx", include_bytes!("../../../documents/tests/it/samples/storm.pptx")),
+    ("tide.odt", include_bytes!("../../../documents/tests/it/samples/tide.odt")),
+    ("sailors.epub", include_bytes!("../../../documents/tests/it/samples/sailors.epub")),
+    ("crane.eml", include_bytes!("../../../documents/tests/it/samples/crane.eml")),
+    ("box.mbox", include_bytes!("../../../documents/tests/it/samples/box.mbox")),
+];
+
+#[test]
+fn documents_of_common_formats_become_passages() {
+    let sandbox = Sandbox::new();
+    for (name, bytes) in SAMPLES {
+        sandbox.write(&format!("docs/{name}"), bytes);
+    }
+    sandbox.write("docs/page.html", "<title>Knots</title><h1>Bowline</h1><p>It never slips.");
+    sandbox.write("docs/fleet.csv", "ship,port\nGull,Bergen\nTern,Stavanger\n");
+    sandbox.write(
+        "docs/lamp.rs",
+        "//! Lamps.\n\n/// Turns it on.\npub fn ignite(lamp: &Lamp) -> bool {\n    lamp.on\n}\n",
+    );
+    let told = sandbox.json(&["put", "docs"]);
+    assert_eq!((&told["source_count"], &told["skipped"]), (&11.into(), &0.into()), "{told}");
+    assert_eq!(told["warnings"][0]["code"], "partly_read");
+    for (query, uri, title) in [
+        ("crane lifts forty tonnes", "doc/docs/harbour.pdf/page-1", "Harbour plan › page 1"),
+        ("rape oil litres", "doc/docs/lamp.docx/oil", "Lamp manual › Oil"),
+        ("Gull berth", "doc/docs/berths.xlsx/berths-rows-2-3", "Berths › rows 2-3"),
+        ("check fenders", "doc/docs/storm.pptx/storm-season", "Storm season"),
+        ("neap rises two", "doc/docs/tide.odt/neap", "Tide notes › Spring tide › Neap"),
+        ("left at dawn", "doc/docs/sailors.epub/departure", "Sailors › Departure"),
+        (
+            "inspector comes Thursday",
+            "doc/docs/crane.eml/crane-inspection-thursday",
+            "Crane inspection – Thursday",
+        ),
+        ("ropes hang by the door", "doc/docs/box.mbox/ropes", "Ropes"),
+        ("bowline never slips", "doc/docs/page.html/bowline", "Knots › Bowline"),
+        ("Tern Stavanger", "doc/docs/fleet.csv/rows-2-3", "rows 2-3"),
+        ("ignite lamp on", "doc/docs/lamp.rs/ignite", "pub fn ignite(lamp: &Lamp) -> bool"),
+    ] {
+        let found = sandbox.json(&["find", query, "--mode", "lex"]);
+        let hit = &found["hits"][0];
+        assert_eq!(hit["uri"], format!("mv2://default/{uri}"), "{query}: {found}");
+        assert_eq!(hit["title"], title, "{query}");
+    }
+    let page = sandbox.json(&["get", "doc/docs/harbour.pdf/page-2"]);
+    assert_eq!(
+        (&page["metadata"]["place"], &page["metadata"]["author"]),
+        (&"page 2".into(), &"Ann Lee".into())
+    );
+    let mail = sandbox.json(&["get", "doc/docs/crane.eml/crane-inspection-thursday"]);
+    assert_eq!(mail["metadata"]["from"], "Ann Lee <ann@example.org>");
+    assert_eq!(mail["created_at"], "2026-03-03T09:00:00Z");
+    let code = sandbox.json(&["get", "doc/docs/lamp.rs/ignite"]);
+    assert_eq!(
+        (&code["source"]["line_start"], &code["source"]["line_end"]),
+        (&3.into(), &6.into())
+    );
+    let again = sandbox.json(&["put", "docs"]);
+    assert_eq!(
+        (&again["added"], &again["revised"], &again["commit_count"]),
+        (&0.into(), &0.into(), &0.into())
+    );
+    sandbox.write("docs/lamp.rs", "//! Lamps.\nuse std::fmt;\n\n/// Turns it on.\npub fn ignite(lamp: &Lamp) -> bool {\n    lamp.on\n}\n");
+    let edited = sandbox.json(&["put", "docs"]);
+    assert_eq!(
+        (&edited["revised"], &edited["added"], &edited["forgotten"]),
+        (&1.into(), &0.into(), &0.into()),
+        "{edited}"
+    );
+    let run = sandbox.ok(&["find", "crane lifts forty", "--mode", "lex"]);
+    assert!(run.contains("docs/harbour.pdf"), "{run}");
+}
+
+#[test]
+fn a_document_that_cannot_be_read_is_an_error_that_says_what_to_do() {
+    let sandbox = Sandbox::new();
+    let locked = include_bytes!("../../../documents/tests/it/samples/locked.pdf");
+    for (name, bytes, why, hint) in [
+        ("locked.pdf", &locked[..], "a password protects it", "without the password"),
+        ("cut.docx", &SAMPLES[1].1[..900], "not an archive", "its own program"),
+        ("blank.html", b"<script>x</script>", "it holds no text", "its text in a file"),
+        ("old.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1", "before 2007", "its own program"),
+    ] {
+        sandbox.write(name, bytes);
+        let failed = sandbox.fails(&["put", name], 1, "source_unreadable").to_string();
+        assert!(failed.contains(why) && failed.contains(hint), "{failed}");
+    }
+    assert_eq!(sandbox.count(), 0);
 }
 
 #[test]
@@ -91,7 +339,7 @@ fn what_is_no_text_is_an_error_when_named_and_passed_over_in_a_folder() {
 }
 
 #[test]
-fn links_fifos_and_namesakes_are_not_read() {
+fn links_and_fifos_are_not_read() {
     let sandbox = Sandbox::new();
     sandbox.write("docs/good.md", "# Good\n\ntext\n");
     fifo(&sandbox.path("docs/pipe.md"));
@@ -100,12 +348,4 @@ fn links_fifos_and_namesakes_are_not_read() {
     assert_eq!(sandbox.json(&["put", "docs"])["source_count"], 1);
     sandbox.fails(&["put", "docs/pipe.md"], 1, "source_unreadable");
     sandbox.fails(&["put", "/dev/zero"], 1, "source_unreadable");
-    let other = tempfile::tempdir().expect("a folder");
-    for name in ["a", "b"] {
-        std::fs::create_dir(other.path().join(name)).expect("a folder");
-        std::fs::write(other.path().join(name).join("same.md"), name).expect("a file");
-    }
-    let path =
-        |name: &str| other.path().join(name).join("same.md").to_str().expect("UTF-8").to_string();
-    sandbox.fails(&["put", &path("a"), &path("b")], 1, "ambiguous_source");
 }

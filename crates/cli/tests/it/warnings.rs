@@ -174,6 +174,11 @@ const SITUATIONS: [(&str, Situation); 34] = [
         to.write("docs/c.md", "bytes\0");
         Call::of(&["put", "docs"])
     }),
+    ("partly_read", |to| {
+        does(to, &["init"]);
+        to.write("harbour.pdf", include_bytes!("../../../documents/tests/it/samples/harbour.pdf"));
+        Call::of(&["put", "harbour.pdf"])
+    }),
     ("unknown_value", |to| {
         does(to, &["init"]);
         does(to, &["put", "--text", "the dog barks", "--tag", "project=beta"]);

@@ -3,14 +3,18 @@
 //! What is a heading, a table or code is what a Markdown reader takes for one. A line under a
 //! paragraph makes it a heading only if it is long (`=====`): `---` is far more often a rule.
 //!
+//! What was read from another format comes in parts that know their headings already.
+//!
 //! A passage's URI is made of the document's name and the heading it stands under, so that editing
 //! one section revises one record and leaves the others alone.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
+use serde_json::{Map, Value};
+
 use crate::error::{Error, Result};
-use crate::records::record::{NewRecord, Source};
+use crate::records::record::{Micros, NewRecord, Source};
 use crate::records::uri::{SLUG_CHARS_MAX, Uri, slug};
 
 /// A section longer than this is cut at paragraphs, in bytes.
@@ -57,6 +61,62 @@ pub fn cut(name: &str, text: &str) -> Result<Vec<NewRecord>> {
     Ok(passages)
 }
 
+/// A part of a document whose format says itself what stands under which heading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DocumentPart {
+    /// The headings that it stands under, from the outermost.
+    pub headings: Vec<String>,
+    /// What its URI is made of, where that is not its headings or its first words.
+    pub name: Option<String>,
+    /// Its text, which is cut at blank lines where it is long.
+    pub text: String,
+    /// The line of the file that it begins at, counted from 1; none where the file has no lines.
+    pub first_line: Option<u32>,
+    /// What it says of itself.
+    pub metadata: Map<String, Value>,
+    /// When what it tells happened.
+    pub created_at: Option<Micros>,
+}
+
+/// Cuts the parts of a document into passages; `title` is what the document calls itself.
+///
+/// # Errors
+/// As [`cut`].
+pub fn cut_parts(
+    name: &str,
+    title: Option<&str>,
+    parts: &[DocumentPart],
+) -> Result<Vec<NewRecord>> {
+    let mut used = HashMap::new();
+    let mut passages = Vec::new();
+    for part in parts {
+        let outline = Outline::of_part(part, title);
+        let first = part.first_line.map_or(1, |line| line as usize);
+        let section = Section {
+            headings: outline.headings.iter().collect(),
+            name: part.name.as_deref(),
+            lines: (first..).zip(lines(&part.text)).collect(),
+            ..Section::default()
+        };
+        for lines in split(&part.text, &section, &[]) {
+            let found = passage(name, &part.text, &section, lines, &outline, &mut used);
+            passages.extend(found.map(|passage| passage_of(part, passage)));
+            expect_few(passages.len())?;
+        }
+    }
+    Ok(passages)
+}
+
+/// A passage with what its part says.
+fn passage_of(part: &DocumentPart, mut passage: NewRecord) -> NewRecord {
+    passage.metadata.clone_from(&part.metadata);
+    passage.created_at = part.created_at;
+    if let Some(source) = passage.source.as_mut().filter(|_| part.first_line.is_none()) {
+        (source.line_start, source.line_end) = (0, 0);
+    }
+    passage
+}
+
 /// What a Markdown reader sees in a text.
 #[derive(Debug, Default)]
 struct Outline {
@@ -80,6 +140,22 @@ struct Heading {
 }
 
 impl Outline {
+    /// The headings of a part; the title stands before them unless it is the first one.
+    fn of_part(part: &DocumentPart, title: Option<&str>) -> Outline {
+        let is_titled = part.headings.first().map(String::as_str) == title;
+        let levels = if is_titled { 1.. } else { 2.. };
+        let headings = levels.zip(&part.headings).map(|(level, title)| Heading {
+            level,
+            title: first_chars(title).to_string(),
+            range: 0..0,
+        });
+        Outline {
+            headings: headings.collect(),
+            title: title.map(|title| first_chars(title).to_string()),
+            ..Outline::default()
+        }
+    }
+
     fn of(text: &str) -> Result<Outline> {
         let mut outline = Outline::default();
         let mut fence: Option<Fence<'_>> = None;
@@ -223,6 +299,8 @@ struct Line {
 struct Section<'a> {
     /// Headings from the outermost to this one.
     headings: Vec<&'a Heading>,
+    /// What it is called, where that is not made of its headings.
+    name: Option<&'a str>,
     /// Whether it is the front matter.
     is_front: bool,
     lines: Vec<(usize, Line)>,
@@ -325,7 +403,11 @@ fn passage(
     if is_head && section.lines.len() > lines.len() {
         return None;
     }
-    let named = if section.is_front { FRONT_MATTER.to_string() } else { anchor(&headings, body) };
+    let named = match section.name {
+        _ if section.is_front => FRONT_MATTER.to_string(),
+        Some(name) => slug(name),
+        None => anchor(&headings, body),
+    };
     let slug = unique(named, used);
     let hash = blake3::hash(body.as_bytes()).to_hex();
     let segments = ["doc"].into_iter().chain(name.split('/').filter(|part| !part.is_empty()));
@@ -495,6 +577,34 @@ mod tests {
         let mut uris: Vec<_> = records.iter().map(|r| r.uri.clone()).collect();
         uris.dedup();
         assert_eq!(uris.len(), records.len());
+    }
+
+    #[test]
+    fn parts_are_cut_and_say_where_they_stand() {
+        let part = |headings: &[&str], name: Option<&str>, text: String| DocumentPart {
+            headings: headings.iter().map(ToString::to_string).collect(),
+            name: name.map(ToString::to_string),
+            text,
+            ..DocumentPart::default()
+        };
+        let long = "word ".repeat(120) + "\n\n";
+        let parts = [
+            part(&["Plan"], None, "One.".into()),
+            part(&["Plan", "Oil"], None, long.repeat(8)),
+            part(&["page 2"], Some("page 2"), "# no heading".into()),
+            DocumentPart { first_line: Some(7), ..part(&[], None, "\nfirst words\n".into()) },
+        ];
+        let records = cut_parts("a/plan.pdf", Some("Plan"), &parts).expect("few");
+        let uri = |record: &NewRecord| record.uri.as_ref().expect("a URI").short().to_string();
+        assert!(records.len() > parts.len() && records.iter().all(|r| r.text.len() < 2500));
+        assert_eq!((uri(&records[0]), &*records[0].title), ("doc/a/plan.pdf/plan".into(), "Plan"));
+        assert_eq!(uri(&records[1]), "doc/a/plan.pdf/oil");
+        assert_eq!(records[1].title, "Plan › Oil");
+        let [page, lines] = &records[records.len() - 2..] else { panic!("two more") };
+        assert_eq!((uri(page), &*page.title), ("doc/a/plan.pdf/page-2".into(), "Plan › page 2"));
+        assert_eq!(uri(lines), "doc/a/plan.pdf/first-words");
+        let source = |record: &NewRecord| record.source.clone().expect("a source");
+        assert_eq!((source(page).line_start, source(lines).line_start), (0, 8));
     }
 
     #[test]

@@ -1,0 +1,156 @@
+//! What is in a file: a text as it is, or the parts of another format.
+
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use kapsa_documents::{Format, Limits, Place, ReadError, Section, Text};
+use kapsa_memory::document::DocumentPart;
+use serde_json::{Map, Value};
+
+use super::skipped::SkipKind;
+use super::unreadable;
+use crate::error::{CliError, Result};
+
+/// Largest document (64 MiB).
+const DOCUMENT_BYTES_MAX: u64 = 64 << 20;
+const MICROS: i64 = 1_000_000;
+
+/// What is in a file.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    /// A text in itself: Markdown or plain.
+    pub(super) text: String,
+    /// The parts of another format.
+    pub(super) parts: Option<Vec<DocumentPart>>,
+    /// What it calls itself.
+    pub(super) title: Option<String>,
+    /// What could not be read.
+    pub(super) unread: Vec<String>,
+}
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) kind: SkipKind,
+    pub(super) error: CliError,
+}
+
+impl Unread {
+    fn new(kind: SkipKind, path: &Path, why: &str) -> Unread {
+        Unread { kind, error: unreadable(path, why) }
+    }
+}
+
+/// What is in a file.
+pub(super) fn of(path: &Path) -> Result<Content, Unread> {
+    let bytes = bytes(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(format) = Format::of(&name, &bytes) else {
+        return Ok(Content { text: text(path, bytes)?, ..Content::default() });
+    };
+    let found = kapsa_documents::read(format, &bytes, &Limits::default());
+    let found = found.map_err(|error| refused(path, &error))?;
+    Ok(parts(found))
+}
+
+fn refused(path: &Path, error: &ReadError) -> Unread {
+    let kind = match error {
+        ReadError::Broken(_) => SkipKind::Damaged,
+        ReadError::Protected => SkipKind::Protected,
+        ReadError::NoText => SkipKind::NoText,
+        ReadError::TooLarge { .. } => SkipKind::TooLarge,
+    };
+    let hint = match error {
+        ReadError::Broken(_) => {
+            "see whether its own program opens it; to store it as it is, give \
+             it as text on standard input: kapsa put --plain"
+        }
+        ReadError::Protected => "save a copy without the password, and put that",
+        ReadError::NoText => "save its text in a file, and put that",
+        ReadError::TooLarge { .. } => "put it in several smaller files",
+    };
+    let unread = Unread::new(kind, path, &error.to_string());
+    Unread { error: unread.error.hint(hint), ..unread }
+}
+
+fn parts(text: Text) -> Content {
+    let about = text.metadata;
+    let parts = text.sections.into_iter().map(|section| part(section, &about)).collect();
+    Content { text: String::new(), parts: Some(parts), title: text.title, unread: text.unread }
+}
+
+fn part(section: Section, about: &[(&'static str, String)]) -> DocumentPart {
+    let said = about.iter().chain(&section.metadata);
+    let mut metadata: Map<String, Value> =
+        said.map(|(name, value)| ((*name).to_string(), Value::from(value.as_str()))).collect();
+    let first_line = match section.place {
+        Place::Lines(first, _) => u32::try_from(first).ok(),
+        Place::Headings => None,
+        place => {
+            metadata.insert("place".into(), Value::from(place.to_string()));
+            None
+        }
+    };
+    DocumentPart {
+        headings: section.headings,
+        name: section.name,
+        text: section.text,
+        first_line,
+        metadata,
+        created_at: section.time.and_then(|seconds| seconds.checked_mul(MICROS)),
+    }
+}
+
+/// The text of a file. Refuses what is not a regular file, too large, binary or not UTF-8.
+pub(crate) fn read(path: &Path) -> Result<String> {
+    bytes(path).and_then(|bytes| text(path, bytes)).map_err(|unread| unread.error)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Unread> {
+    let failed =
+        |error: std::io::Error| Unread::new(SkipKind::Unreadable, path, &error.to_string());
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(path)
+        .map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(Unread::new(SkipKind::Special, path, "not a regular file"));
+    }
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(found.len().min(DOCUMENT_BYTES_MAX)).unwrap_or(0));
+    file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
+        return Err(Unread::new(SkipKind::TooLarge, path, "larger than 64 MiB"));
+    }
+    Ok(bytes)
+}
+
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Unread> {
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(Unread::new(SkipKind::NotText, path, &format!("not text: byte {at} is zero")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Unread::new(SkipKind::NotText, path, &format!("not UTF-8 text: invalid byte at {at}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_refused() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let file = root.path().join("x");
+        for (bytes, why) in [(&b"a\0b"[..], "byte 1 is zero"), (b"ab\xff", "byte at 2")] {
+            std::fs::write(&file, bytes).expect("a file");
+            assert!(read(&file).expect_err("no text").message.contains(why));
+        }
+        assert!(read(root.path()).is_err());
+    }
+}

@@ -1,0 +1,126 @@
+//! Documents that a capsule knows under a name of an older rule: relative to the folder that they
+//! were put from, or to a folder above. What is the same file gets its name of now, and whoever
+//! asks for an old URI is led to the new one.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::access::Classified;
+use kapsa_memory::request::{Filter, Put, TimelineRequest};
+use kapsa_memory::{Error, NewRecord, Reader, Record, Uri, Writer, document, put_source};
+
+use super::project::Project;
+use crate::app::App;
+use crate::error::Result;
+
+/// Ends the URI of a passage whose name leads to another document.
+const OWN: &str = "-2";
+
+/// What a capsule held before this put, to be looked through for older names.
+pub(super) struct Moved {
+    reader: Reader,
+    /// The folder of the project.
+    folder: PathBuf,
+    /// Older names that a document was found under already.
+    found: HashSet<String>,
+}
+
+/// A document under a name of an older rule.
+pub(super) struct Older {
+    pub(super) name: String,
+    records: Vec<Record>,
+}
+
+impl Moved {
+    pub(super) fn of(app: &App, project: &Project) -> Result<Moved> {
+        let folder = project.path_of("", Path::new("."));
+        Ok(Moved { reader: app.owner_reader()?, folder, found: HashSet::new() })
+    }
+
+    /// What the capsule holds of the document under older names: names that end the one of now,
+    /// of which no file is left and which have a passage in common with it.
+    pub(super) fn older(&mut self, name: &str, passages: &[NewRecord]) -> Result<Vec<Older>> {
+        let mut found = Vec::new();
+        let mut rest = name;
+        while let Some((_, shorter)) = rest.split_once('/') {
+            rest = shorter;
+            let records = self.records_of(rest)?;
+            let is_same = records.iter().any(|record| is_one_of(record, passages));
+            // A file of the project that is called so now has the better claim.
+            let is_left = is_same && !self.folder.join(rest).exists();
+            if is_left && self.found.insert(rest.to_string()) {
+                found.push(Older { name: rest.to_string(), records });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The passages with names of their own where an older one leads elsewhere: the names of a file
+    /// that is called so now are not those of the file that was called so before.
+    pub(super) fn own(&self, name: &str, mut passages: Vec<NewRecord>) -> Result<Vec<NewRecord>> {
+        let another = format!("/{name}");
+        for uri in passages.iter_mut().filter_map(|passage| passage.uri.as_mut()) {
+            let found = match self.reader.get(uri) {
+                Ok(found) => found,
+                Err(Error::UriNotFound { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let source = found.source.as_ref().map_or("", |source| &source.path);
+            if found.uri != *uri && source.ends_with(&another) {
+                *uri = Uri::parse(&format!("{uri}{OWN}"))?;
+            }
+        }
+        Ok(passages)
+    }
+
+    fn records_of(&self, name: &str) -> Result<Vec<Record>> {
+        let filter = Filter { sources: vec![name.to_string()], ..Filter::default() };
+        let limit = document::PASSAGES_MAX;
+        let request = TimelineRequest { filter, limit, ..TimelineRequest::default() };
+        let records: Result<Vec<Record>, _> = self.reader.list(&request)?.collect();
+        Ok(records?.into_iter().filter(is_passage).collect())
+    }
+}
+
+/// Whether a record is a passage of a document.
+pub(super) fn is_passage(record: &Record) -> bool {
+    record.uri.short().split('/').next() == Some(document::KIND)
+}
+
+/// Whether a record says what one of the passages says.
+fn is_one_of(record: &Record, passages: &[NewRecord]) -> bool {
+    let hash = |source: &Option<kapsa_memory::Source>| {
+        source.as_ref().map(|source| source.content_hash.clone())
+    };
+    let known = hash(&record.source);
+    known.is_some() && passages.iter().any(|passage| hash(&passage.source) == known)
+}
+
+impl Older {
+    /// The passages with the domain and level of what they take the place of, where they name none.
+    pub(super) fn keeping(&self, mut passages: Vec<NewRecord>) -> Vec<NewRecord> {
+        let Some(widest) = self.records.iter().max_by_key(|record| record.classification()) else {
+            return passages;
+        };
+        for passage in &mut passages {
+            if passage.domain.is_empty() {
+                passage.domain.clone_from(&widest.domain);
+            }
+            passage.access = passage.access.take().or_else(|| widest.access.clone());
+        }
+        passages
+    }
+
+    /// Forgets the records of the older name, and lets their URIs stand for those of now.
+    pub(super) fn forget(&self, writer: &mut Writer, now: &[Put]) -> Result<Vec<Put>> {
+        let forgotten = put_source(writer, &self.name, Vec::new())?.forgotten;
+        let last = |uri: &Uri| uri.short().rsplit('/').next().unwrap_or_default().to_string();
+        for record in &self.records {
+            let new = now.iter().find(|put| last(&put.uri) == last(&record.uri));
+            if let Some(new) = new.filter(|new| new.uri != record.uri) {
+                writer.alias(&record.uri, &new.uri)?;
+            }
+        }
+        Ok(forgotten)
+    }
+}
