@@ -6,6 +6,7 @@
 
 mod capsule_raw;
 mod capsule_structured;
+mod document;
 mod edit;
 mod exchange;
 mod exercise;
@@ -25,6 +26,7 @@ mod uri;
 
 pub use capsule_raw::capsule_raw;
 pub use capsule_structured::capsule_structured;
+pub use document::document;
 pub use exchange::exchange;
 pub use import::import;
 pub use json_input::json_input;
@@ -41,7 +43,7 @@ pub use uri::uri;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
@@ -50,6 +52,7 @@ pub const TARGETS: [(&str, Target); 12] = [
     ("json_input", json_input),
     ("trace", trace),
     ("note", note),
+    ("document", document),
     ("import", import),
     ("exchange", exchange),
     ("redact", redact_texts),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use kapsa_capsule::{Snapshot, Stored};
 use kapsa_memory::{NewRecord, Source, Uri, WriteOptions, Writer, create, purge};
 
+use crate::document::DOCUMENTS;
 use crate::exchange::conversations;
 use crate::import::SOURCES;
 use crate::memory_raw::folder;
@@ -133,6 +134,8 @@ pub fn seeds() -> Vec<Seed> {
     }
     let sources = SOURCES.iter().map(|(product, text)| [&[*product], text.as_bytes()].concat());
     seeds.extend(sources.enumerate().map(|(n, bytes)| ("import", format!("seed-{n}"), bytes)));
+    let documents = DOCUMENTS.iter().map(|(format, bytes)| [&[*format], *bytes].concat());
+    seeds.extend(documents.enumerate().map(|(n, bytes)| ("document", format!("seed-{n}"), bytes)));
     let said = conversations().into_iter().enumerate();
     seeds.extend(said.map(|(n, bytes)| ("exchange", format!("seed-{n}"), bytes)));
     let redacted = REDACTED.iter().enumerate();
