@@ -32,7 +32,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 34] = [
+const SITUATIONS: [(&str, Situation); 35] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])

@@ -38,13 +38,13 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    fn new(kind: SkipKind, path: &Path, why: &str) -> Unread {
-        Unread { kind, error: unreadable(path, why) }
+    fn new(kind: SkipKind, path: &Path, why: &str) -> Box<Unread> {
+        Box::new(Unread { kind, error: unreadable(path, why) })
     }
 }
 
 /// What is in a file.
-pub(super) fn of(path: &Path) -> Result<Content, Unread> {
+pub(super) fn of(path: &Path) -> Result<Content, Box<Unread>> {
     let bytes = bytes(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(format) = Format::of(&name, &bytes) else {
@@ -55,7 +55,7 @@ pub(super) fn of(path: &Path) -> Result<Content, Unread> {
     Ok(parts(found))
 }
 
-fn refused(path: &Path, error: &ReadError) -> Unread {
+fn refused(path: &Path, error: &ReadError) -> Box<Unread> {
     let kind = match error {
         ReadError::Broken(_) => SkipKind::Damaged,
         ReadError::Protected => SkipKind::Protected,
@@ -64,15 +64,14 @@ fn refused(path: &Path, error: &ReadError) -> Unread {
     };
     let hint = match error {
         ReadError::Broken(_) => {
-            "see whether its own program opens it; to store it as it is, give \
-             it as text on standard input: kapsa put --plain"
+            "see whether its own program opens it; kapsa put --uri URI FILE stores its bytes as \
+             they are"
         }
         ReadError::Protected => "save a copy without the password, and put that",
         ReadError::NoText => "save its text in a file, and put that",
         ReadError::TooLarge { .. } => "put it in several smaller files",
     };
-    let unread = Unread::new(kind, path, &error.to_string());
-    Unread { error: unread.error.hint(hint), ..unread }
+    Box::new(Unread { kind, error: unreadable(path, &error.to_string()).hint(hint) })
 }
 
 fn parts(text: Text) -> Content {
@@ -108,7 +107,7 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     bytes(path).and_then(|bytes| text(path, bytes)).map_err(|unread| unread.error)
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, Unread> {
+fn bytes(path: &Path) -> Result<Vec<u8>, Box<Unread>> {
     let failed =
         |error: std::io::Error| Unread::new(SkipKind::Unreadable, path, &error.to_string());
     let file = OpenOptions::new()
@@ -129,7 +128,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Unread> {
     Ok(bytes)
 }
 
-fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Unread> {
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Box<Unread>> {
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         return Err(Unread::new(SkipKind::NotText, path, &format!("not text: byte {at} is zero")));
     }

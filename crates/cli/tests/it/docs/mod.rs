@@ -60,6 +60,7 @@ pages! {
     agents "docs/agents.md"
     architecture "docs/architecture.md"
     benchmarks "docs/benchmarks.md"
+    documents "docs/documents.md"
     filesystem "docs/filesystem.md"
     format "docs/format.md"
     glossary "docs/glossary.md"
