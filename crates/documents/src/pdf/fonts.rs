@@ -14,6 +14,8 @@ const WIDTH_DEFAULT: f32 = 500.0;
 const COMPOSITE_WIDTH_DEFAULT: f32 = 1000.0;
 /// Most widths of a font that are kept.
 const WIDTHS_MAX: usize = 1 << 16;
+/// Flag of a font whose codes are its own.
+const SYMBOLIC: i64 = 1 << 2;
 /// Size of a unit of a width.
 const UNIT: f32 = 1000.0;
 
@@ -96,7 +98,7 @@ impl<'d> Font<'d> {
     fn read(document: &'d Document, font: &'d Dictionary) -> Self {
         let is_composite =
             font.get(b"Subtype").and_then(Object::as_name).is_ok_and(|n| n == b"Type0");
-        let encoding = font.get_font_encoding_with_limit(document, MAP_BYTES_MAX).ok();
+        let encoding = encoding_of(document, font, is_composite);
         let (widths, width) = if is_composite {
             composite_widths(document, font)
         } else {
@@ -116,6 +118,42 @@ impl<'d> Font<'d> {
             return (codes.map(of).sum::<f32>() / UNIT, bytes.len().div_ceil(2));
         }
         (bytes.iter().map(|byte| of(u16::from(*byte))).sum::<f32>() / UNIT, bytes.len())
+    }
+}
+
+/// What the codes of a font stand for; none where a font does not say it: a guess would be stored
+/// as if it were a text.
+fn encoding_of<'d>(
+    document: &'d Document,
+    font: &'d Dictionary,
+    is_composite: bool,
+) -> Option<Encoding<'d>> {
+    if let Some(map) = map_of(document, font) {
+        return Some(map);
+    }
+    let is_symbolic = || {
+        let about = resolve(document, font.get(b"FontDescriptor").ok()?).as_dict().ok()?;
+        let flags = resolve(document, about.get(b"Flags").ok()?).as_i64().ok()?;
+        Some(flags & SYMBOLIC != 0 && about.has(b"FontFile2"))
+    };
+    if !font.has(b"Encoding") && is_symbolic().unwrap_or(false) {
+        return None;
+    }
+    let encoding = font.get_font_encoding_with_limit(document, MAP_BYTES_MAX).ok()?;
+    let is_guess = is_composite && !matches!(encoding, Encoding::SimpleEncoding(_));
+    (!is_guess).then_some(encoding)
+}
+
+/// The font's own map to characters, which says more than what its codes are called.
+fn map_of(document: &Document, font: &Dictionary) -> Option<Encoding<'static>> {
+    if !font.has(b"ToUnicode") {
+        return None;
+    }
+    let mut bare = font.clone();
+    bare.remove(b"Encoding");
+    match bare.get_font_encoding_with_limit(document, MAP_BYTES_MAX).ok()? {
+        Encoding::UnicodeMapEncoding(map) => Some(Encoding::UnicodeMapEncoding(map)),
+        _ => None,
     }
 }
 

@@ -56,10 +56,9 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, ReadError> {
         draft.paragraph(&text)?;
     }
     if fonts.unreadable > 0 {
-        draft.unread(format!(
-            "{} pieces of text are of fonts that do not say which characters they show",
-            fonts.unreadable
-        ));
+        let (count, pieces) =
+            (fonts.unreadable, if fonts.unreadable == 1 { "piece" } else { "pieces" });
+        draft.unread(format!("{count} {pieces} of text in fonts that do not say what they show"));
     }
     note_empty(&empty, &mut draft);
     let mut text = draft.finish()?;

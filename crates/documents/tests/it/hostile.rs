@@ -148,7 +148,7 @@ fn page(content: &str, more: &[String]) -> Vec<u8> {
         "<</Type/Pages/Kids[3 0 R]/Count 1>>".to_string(),
         "<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources 5 0 R>>".to_string(),
         stream(content),
-        "<</Font<</F 6 0 R>>/XObject<</X 7 0 R>>>>".to_string(),
+        "<</Font<</F 6 0 R/G 7 0 R>>/XObject<</X 7 0 R>>>>".to_string(),
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_string(),
     ];
     objects.extend(more.iter().cloned());
@@ -171,4 +171,14 @@ fn a_pdf_that_draws_itself_ends() {
     check(Format::Pdf, &page(&"[".repeat(100_000), &[]));
     check(Format::Pdf, &page(&"<<".repeat(100_000), &[]));
     check(Format::Pdf, &page(&"q ".repeat(100_000), &[]));
+}
+
+#[test]
+fn what_a_font_does_not_say_is_not_guessed() {
+    let shown = "BT /F 9 Tf (read) Tj /G 9 Tf <0102> Tj ET";
+    let composite = "<</Type/Font/Subtype/Type0/BaseFont/A/Encoding/Identity-H/DescendantFonts[]>>";
+    let bytes = page(shown, &[composite.to_string()]);
+    let text = read(Format::Pdf, &bytes, &limits()).expect("a text");
+    assert_eq!(text.sections[0].text, "read");
+    assert!(text.unread[0].contains("1 piece of text"), "{:?}", text.unread);
 }
