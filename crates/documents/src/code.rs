@@ -108,7 +108,8 @@ fn items(
     let Some(tree) = parser.parse_with_options(&mut input, None, Some(options)) else {
         return Ok(None);
     };
-    let mut cut = Cut { source, limits, sections: Vec::new(), names: Vec::new() };
+    let breaks = source.match_indices('\n').map(|(at, _)| at).collect();
+    let mut cut = Cut { source, breaks, limits, sections: Vec::new(), names: Vec::new() };
     cut.members(tree.root_node(), 0, source.len(), 0)?;
     Ok(Some(cut.sections))
 }
@@ -116,6 +117,8 @@ fn items(
 /// A file that is being cut.
 struct Cut<'a> {
     source: &'a str,
+    /// Where its lines end.
+    breaks: Vec<usize>,
     limits: &'a Limits,
     sections: Vec<Section>,
     /// The items that are open: the signature and the name of each.
@@ -247,7 +250,7 @@ impl Cut<'_> {
 
     /// Counted from 1.
     fn line_of(&self, at: usize) -> usize {
-        self.source.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+        self.breaks.partition_point(|found| *found < at) + 1
     }
 
     fn line_start(&self, at: usize) -> usize {

@@ -39,8 +39,8 @@ impl Default for Limits {
             text_bytes: 32 << 20,
             sections: 1 << 15,
             pages: 10_000,
-            code_bytes: 1 << 20,
-            code_steps: 1 << 16,
+            code_bytes: 512 << 10,
+            code_steps: 1 << 13,
         }
     }
 }
