@@ -32,9 +32,11 @@ trap 'rm -rf "$unpacked"' EXIT
 tar -xzf "$here/$archive" -C "$unpacked"
 mkdir -p "$to" "$to/../share/man/man1"
 # Put in place at once: whoever runs it meanwhile has the old one or the new one.
-cp "$unpacked/${archive%.tar.gz}/kapsa" "$to/.kapsa.new"
-chmod 755 "$to/.kapsa.new"
-mv "$to/.kapsa.new" "$to/kapsa"
+for program in kapsa kapsa-memvid; do
+  cp "$unpacked/${archive%.tar.gz}/$program" "$to/.$program.new"
+  chmod 755 "$to/.$program.new"
+  mv "$to/.$program.new" "$to/$program"
+done
 cp "$unpacked/${archive%.tar.gz}"/man/man1/* "$to/../share/man/man1/"
 "$to/kapsa" --version
 case ":$PATH:" in *":$to:"*) ;; *) echo "add $to to PATH" ;; esac

@@ -1,5 +1,6 @@
 //! The program as it is handed to people: one static file that runs on any Linux of its processor
-//! and starts faster, in an archive with its manual and a checksum, and a script that installs it.
+//! and starts faster, in an archive with its manual, the helper program for files of Memvid and a
+//! checksum, and a script that installs it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ library.";
 const FLAGS: [&str; 4] = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"];
 /// What is built for `all`.
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
+/// The helper program, a workspace of its own in `memvid/`.
+const HELPER: &str = "kapsa-memvid";
 const INSTALLER: &str = include_str!("../peers/install.sh");
 /// What lies in an archive besides the program and its manual.
 const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -34,6 +37,10 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     fs::create_dir_all(&place).map_err(|error| failed(&place, &error))?;
     let here = native(repository, &target, &place)?;
     println!("{}", here.display());
+    let helper = place.join(HELPER);
+    let built = helper_of(repository, &target, None)?;
+    fs::copy(&built, &helper).map_err(|error| failed(&helper, &error))?;
+    println!("{}", helper.display());
     let targets: Vec<&str> = match args {
         [all] if all == "all" => TARGETS.to_vec(),
         args => args.iter().map(String::as_str).collect(),
@@ -44,12 +51,13 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     let version = version(repository)?;
     let mut archives = Vec::new();
     for name in targets {
-        let program = crossed(repository, &target, name)?;
+        let programs =
+            [crossed(repository, &target, name)?, helper_of(repository, &target, Some(name))?];
         archives.push(archive(
             repository,
             &place,
             &here,
-            &program,
+            &programs,
             &format!("kapsa-{version}-{name}"),
         )?);
     }
@@ -93,12 +101,28 @@ fn crossed(repository: &Path, target: &Path, name: &str) -> Result<PathBuf, Stri
     Ok(target.join(name).join("release").join(file))
 }
 
-/// Packs a program with its manual, which the program of this machine prints.
+/// The program that reads and writes files of Memvid, for this machine or another one.
+fn helper_of(repository: &Path, target: &Path, name: Option<&str>) -> Result<PathBuf, String> {
+    let target = target.join(HELPER);
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .current_dir(repository.join("memvid"))
+        .arg(if name.is_some() { "zigbuild" } else { "build" })
+        .args(["--locked", "--release", "--target-dir"])
+        .arg(&target);
+    if let Some(name) = name {
+        cargo.args(["--target", name]);
+    }
+    succeed(&mut cargo, USAGE)?;
+    Ok(target.join(name.unwrap_or_default()).join("release").join(HELPER))
+}
+
+/// Packs programs with the manual, which the program of this machine prints.
 fn archive(
     repository: &Path,
     place: &Path,
     here: &Path,
-    program: &Path,
+    programs: &[PathBuf],
     name: &str,
 ) -> Result<String, String> {
     let folder = place.join(name);
@@ -112,7 +136,7 @@ fn archive(
         "man failed",
     )?;
     let beside = BESIDE.map(|file| repository.join(file));
-    for file in beside.iter().map(PathBuf::as_path).chain([program]) {
+    for file in beside.iter().map(PathBuf::as_path).chain(programs.iter().map(PathBuf::as_path)) {
         let to = folder.join(file.file_name().unwrap_or_default());
         fs::copy(file, &to).map_err(|error| failed(&to, &error))?;
     }

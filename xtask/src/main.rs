@@ -15,6 +15,7 @@ mod model;
 mod mutants;
 mod odd;
 mod oldest;
+mod peers;
 mod plugin;
 mod powercut;
 mod recall;
@@ -33,6 +34,7 @@ Check
   tidy [--fix]       check the mechanical rules and print what they measure
   deny [CHECK...]    check licences, sources, bans and advisories of dependencies
   conformance        check what is served over MCP with the official suite
+  peers memvid       exchange files with the real SDKs of Memvid
   oldest             check the program with the oldest compiler that is supported
   fuzz [--seconds N] [TARGET...]
                      run the targets of fuzz/ for a while each
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         ("conformance", []) => chore(conformance::run(&repository())),
         ("deny", rest) => chore(deny::run(&repository(), rest)),
         ("oldest", []) => chore(oldest::run(&repository())),
+        ("peers", rest) => chore(peers::run(&repository(), rest)),
         ("scheduled", rest) => chore(scheduled::run(rest)),
         ("dist", rest) => chore(dist::run(&repository(), rest)),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),

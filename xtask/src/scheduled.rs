@@ -11,7 +11,7 @@ struct Scheduled {
     call: &'static [&'static str],
 }
 
-const SCHEDULED: [Scheduled; 14] = [
+const SCHEDULED: [Scheduled; 15] = [
     Scheduled {
         name: "deny",
         about: "licences, sources, bans and advisories of dependencies",
@@ -21,6 +21,11 @@ const SCHEDULED: [Scheduled; 14] = [
         name: "conformance",
         about: "the official suite for MCP servers; needs npm",
         call: &["conformance"],
+    },
+    Scheduled {
+        name: "memvid",
+        about: "files exchanged with the SDKs of Memvid; needs python3, node and npm",
+        call: &["peers", "memvid"],
     },
     Scheduled {
         name: "oldest",

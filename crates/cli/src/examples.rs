@@ -539,6 +539,7 @@ Examples:
   kapsa export --format jsonl --out all.jsonl && kapsa put - < all.jsonl
   kapsa export --format markdown --as-of v1 --out notes
   kapsa export --format server-memory --out memory.jsonl
+  kapsa export --format mv2 --out memory.mv2   for Memvid; needs the program kapsa-memvid
 
 The same content makes the same bytes. Whole model calls, debug traces and the folders of \
 sources are left out unless --unsafe is given. A capsule holds every revision, the other \
@@ -552,10 +553,11 @@ Examples:
   kapsa find \"what was decided\" --mount other
   kapsa import mem0 ~/.mem0/history.db --dry-run
   kapsa import server-memory memory.jsonl
+  kapsa import memory.mv2 --dry-run
   kapsa import claude-code ~/.claude/projects/my-project/memory --on-conflict skip
 
 Products: basic-memory, beads, chatgpt, claude, claude-code, codex, graphiti, letta, mem0, \
-obsidian, server-memory. Their ids name the records, so importing again adds nothing; what was \
+memvid, obsidian, server-memory. Their ids name the records, so importing again adds nothing; what was \
 changed or forgotten here stays unless the source has it newer. What cannot be used is counted \
 and named, and the exit code is 1.
 

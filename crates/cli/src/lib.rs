@@ -29,6 +29,7 @@ mod language_models;
 mod lines;
 mod locate;
 mod log_graph;
+mod memvid;
 mod models;
 mod moment;
 mod open_json;

@@ -19,6 +19,8 @@ const TITLE_CHARS_MAX: usize = 200;
 pub struct Item {
     /// The record. Its name comes from the product's id, its trust is that of imports.
     pub record: NewRecord,
+    /// Its older revisions in the source, the oldest first.
+    pub older: Vec<NewRecord>,
     /// Where it stood: a file, with the line where it has lines.
     pub place: String,
 }
@@ -41,6 +43,11 @@ pub struct Source {
     pub skipped: Vec<Skipped>,
     /// What is not a memory and is left where it is, such as messages: what it is, and how many.
     pub left: Vec<(&'static str, u64)>,
+    /// How many of the texts the product itself keeps shortened: without blank lines and doubled
+    /// spaces.
+    pub shortened: u64,
+    /// Of how many texts it keeps a part.
+    pub cut: u64,
 }
 
 impl Source {
@@ -62,9 +69,22 @@ impl Source {
 
     /// Takes a draft, or says why it cannot be used.
     pub(crate) fn take(&mut self, place: impl Into<String>, draft: Draft) {
+        self.take_with(place, draft, Vec::new());
+    }
+
+    /// Takes a draft with its older revisions, the oldest first. Those that cannot be used are told
+    /// like others.
+    pub(crate) fn take_with(&mut self, place: impl Into<String>, draft: Draft, older: Vec<Draft>) {
         let place = place.into();
+        let mut revisions = Vec::new();
+        for draft in older {
+            match draft.record() {
+                Ok(record) => revisions.push(record),
+                Err(reason) => self.skip(format!("{place}, an older revision"), reason),
+            }
+        }
         match draft.record() {
-            Ok(record) => self.items.push(Item { record, place }),
+            Ok(record) => self.items.push(Item { record, older: revisions, place }),
             Err(reason) => self.skip(place, reason),
         }
     }
@@ -83,16 +103,23 @@ pub(crate) struct Draft {
     pub(crate) kind: &'static str,
     pub(crate) entity: String,
     pub(crate) agent: String,
+    pub(crate) label: String,
     pub(crate) tags: Vec<(String, String)>,
     /// Everything else that the product says of it.
     pub(crate) more: Map<String, Value>,
     pub(crate) at: Option<Micros>,
+    /// Whether white space around the text belongs to it.
+    pub(crate) is_verbatim: bool,
 }
 
 impl Draft {
     fn record(self) -> Result<NewRecord, String> {
         let (text, title) = (self.text.trim(), self.title.trim());
-        let text = if text.is_empty() { title } else { text };
+        let text = match text.is_empty() {
+            true => title,
+            false if self.is_verbatim => self.text.as_str(),
+            false => text,
+        };
         if text.is_empty() {
             return Err("it has no text".to_string());
         }
@@ -121,6 +148,7 @@ impl Draft {
             kind: self.kind.to_string(),
             entity: field(&self.entity),
             agent: field(&self.agent),
+            label: field(&self.label),
             tags: self.tags.into_iter().filter(is_tag).collect(),
             metadata,
             created_at: self.at,

@@ -21,6 +21,7 @@ mod item;
 mod letta;
 mod markdown;
 mod mem0;
+mod memvid;
 mod product;
 mod server_memory;
 mod time;

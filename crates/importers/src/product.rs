@@ -1,10 +1,12 @@
 //! The products whose memories can be read.
 
+use std::io::BufRead;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::input::foreign;
 use crate::item::Source;
-use crate::{beads, chats, graphiti, letta, markdown, mem0, server_memory};
+use crate::{beads, chats, graphiti, letta, markdown, mem0, memvid, server_memory};
 
 /// A product.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +17,16 @@ pub struct Product {
     pub title: &'static str,
     /// What is read of it.
     pub reads: &'static str,
-    read: fn(&'static str, &Path) -> Result<Source, Error>,
+    read: Read,
+}
+
+/// How a source is read.
+#[derive(Clone, Copy, Debug)]
+enum Read {
+    /// Here.
+    Here(fn(&'static str, &Path) -> Result<Source, Error>),
+    /// By the helper program of this name; here what it answers.
+    Helper(&'static str, fn(&'static str, &Path, &mut dyn BufRead) -> Result<Source, Error>),
 }
 
 impl Product {
@@ -30,67 +41,109 @@ impl Product {
     /// # Errors
     /// When the source is not what the product writes, or is beyond a limit; nothing is taken then.
     pub fn read(&self, path: &Path) -> Result<Source, Error> {
-        (self.read)(self.name, path)
+        match self.read {
+            Read::Here(read) => read(self.name, path),
+            Read::Helper(program, _) => {
+                Err(foreign(path, format!("it is read by the program {program}")))
+            }
+        }
+    }
+
+    /// The program that reads a source, where that is not done here.
+    #[must_use]
+    pub fn helper(&self) -> Option<&'static str> {
+        match self.read {
+            Read::Here(_) => None,
+            Read::Helper(program, _) => Some(program),
+        }
+    }
+
+    /// Reads what the helper program answered of the source at `path`.
+    ///
+    /// # Errors
+    /// What the program says, or that its answer is cut; as of [`Product::read`] where there is no
+    /// such program.
+    pub fn read_answer(&self, path: &Path, answer: &mut dyn BufRead) -> Result<Source, Error> {
+        match self.read {
+            Read::Here(read) => read(self.name, path),
+            Read::Helper(_, read) => read(self.name, path, answer),
+        }
     }
 }
 
 /// All products, by name.
-pub const PRODUCTS: [Product; 11] = [
+pub const PRODUCTS: [Product; 12] = [
     Product {
         name: "basic-memory",
         title: "basic-memory",
         reads: "a folder of its Markdown notes",
-        read: markdown::basic_memory,
+        read: Read::Here(markdown::basic_memory),
     },
     Product {
         name: "beads",
         title: "beads",
         reads: "issues.jsonl, or the folder .beads with it",
-        read: beads::read,
+        read: Read::Here(beads::read),
     },
     Product {
         name: "chatgpt",
         title: "ChatGPT",
         reads: "conversations.json or memories.json of a data export, or the folder with them",
-        read: chats::chatgpt,
+        read: Read::Here(chats::chatgpt),
     },
     Product {
         name: "claude",
         title: "Claude",
         reads: "memories.json of a data export, or the folder with it",
-        read: chats::claude,
+        read: Read::Here(chats::claude),
     },
     Product {
         name: "claude-code",
         title: "Claude Code",
         reads: "CLAUDE.md, or a folder of its auto memory",
-        read: markdown::plain,
+        read: Read::Here(markdown::plain),
     },
     Product {
         name: "codex",
         title: "Codex",
         reads: "AGENTS.md, or the folder of its memories",
-        read: markdown::plain,
+        read: Read::Here(markdown::plain),
     },
     Product {
         name: "graphiti",
         title: "Graphiti or Zep",
         reads: "episodes and facts (edges) as JSON",
-        read: graphiti::read,
+        read: Read::Here(graphiti::read),
     },
-    Product { name: "letta", title: "Letta", reads: "an agent file (.af)", read: letta::read },
+    Product {
+        name: "letta",
+        title: "Letta",
+        reads: "an agent file (.af)",
+        read: Read::Here(letta::read),
+    },
     Product {
         name: "mem0",
         title: "mem0",
         reads: "its history database (history.db), or memories as JSON (get_all)",
-        read: mem0::read,
+        read: Read::Here(mem0::read),
     },
-    Product { name: "obsidian", title: "Obsidian", reads: "a vault", read: markdown::obsidian },
+    Product {
+        name: "memvid",
+        title: "Memvid",
+        reads: "a file (.mv2)",
+        read: Read::Helper("kapsa-memvid", memvid::read),
+    },
+    Product {
+        name: "obsidian",
+        title: "Obsidian",
+        reads: "a vault",
+        read: Read::Here(markdown::obsidian),
+    },
     Product {
         name: "server-memory",
         title: "the MCP memory server",
         reads: "memory.jsonl",
-        read: server_memory::read,
+        read: Read::Here(server_memory::read),
     },
 ];
 
@@ -104,6 +157,6 @@ mod tests {
         assert!(PRODUCTS.iter().all(|product| {
             Product::named(product.name).is_some_and(|found| found.title == product.title)
         }));
-        assert!(Product::named("memvid").is_none());
+        assert!(Product::named("areev").is_none());
     }
 }

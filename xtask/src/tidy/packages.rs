@@ -23,7 +23,7 @@ pub(super) struct Source {
 
 /// Folders of packages whose sources are not checked: a workspace of their own, or nothing but
 /// `main`.
-const UNCHECKED: [&str; 2] = ["bench", "fuzz"];
+const UNCHECKED: [&str; 3] = ["bench", "fuzz", "memvid"];
 
 /// All packages with sources, and a problem for each file that does not parse.
 pub(super) fn packages(texts: &[Text]) -> (Vec<Package>, Vec<Problem>) {

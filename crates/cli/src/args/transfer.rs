@@ -61,13 +61,34 @@ pub(crate) enum FormatArg {
     ServerMemory,
     /// Lists for CLAUDE.md or AGENTS.md
     ClaudeMd,
+    /// A file for Memvid, written by the program kapsa-memvid
+    Mv2,
+}
+
+impl FormatArg {
+    /// Its name, as people type it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            FormatArg::Mv2 => "mv2",
+            format => Format::from(format).name(),
+        }
+    }
+
+    /// What names of exports end with.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            FormatArg::Mv2 => "mv2",
+            format => Format::from(format).extension(),
+        }
+    }
 }
 
 impl From<FormatArg> for Format {
     fn from(format: FormatArg) -> Format {
         match format {
             FormatArg::Capsule | FormatArg::Mv2e => Format::Capsule,
-            FormatArg::Jsonl => Format::JsonLines,
+            // The helper program makes its file of lines.
+            FormatArg::Jsonl | FormatArg::Mv2 => Format::JsonLines,
             FormatArg::JsonDir => Format::JsonFolder,
             FormatArg::Markdown => Format::Markdown,
             FormatArg::BasicMemory => Format::BasicMemory,
@@ -79,7 +100,8 @@ impl From<FormatArg> for Format {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// Capsule to mount, encrypted or not; or a product, with the PATH of its memory
+    /// Capsule to mount, encrypted or not; a file of Memvid (.mv2); or a product, with the PATH of
+    /// its memory
     #[arg(value_name = "FILE|PRODUCT")]
     pub(crate) file: PathBuf,
     /// File or folder with the memory of the product
@@ -92,10 +114,10 @@ pub(crate) struct Import {
     #[arg(long, conflicts_with = "path")]
     pub(crate) require_verified: bool,
     /// Show what would be imported without writing
-    #[arg(long, requires = "path")]
+    #[arg(long)]
     pub(crate) dry_run: bool,
     /// What to do where a record is here already and differs
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = OnConflict::Newer, requires = "path")]
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = OnConflict::Newer)]
     pub(crate) on_conflict: OnConflict,
     /// When to embed the records
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]

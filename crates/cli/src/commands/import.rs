@@ -15,6 +15,7 @@ use super::embed::New;
 use crate::app::{App, Status, did};
 use crate::args::{Import, OnConflict};
 use crate::error::{CliError, Done, Result};
+use crate::memvid::Helper;
 use crate::progress::Progress;
 use crate::render::counted;
 use crate::wire::show;
@@ -28,8 +29,10 @@ const SOME_SKIPPED: u8 = 1;
 /// What becomes of what was read.
 #[derive(Default)]
 struct Plan {
-    /// To be put: new, or in the place of what is here.
+    /// To be put: new, or in the place of what is here; older revisions before newer ones.
     wanted: Vec<NewRecord>,
+    /// How many of these are older revisions.
+    revisions: u64,
     added: u64,
     replaced: u64,
     unchanged: u64,
@@ -37,10 +40,24 @@ struct Plan {
     kept: Vec<Uri>,
 }
 
+impl Plan {
+    /// Takes a record, with those of its older revisions; from the last one on, as they are looked
+    /// at.
+    fn want(&mut self, item: &Item, older: &[NewRecord]) {
+        self.wanted.push(item.record.clone());
+        self.wanted.extend(older.iter().rev().cloned());
+        self.revisions += older.len() as u64;
+    }
+}
+
 /// `kapsa import PRODUCT PATH`.
 pub(crate) fn run(app: &mut App, args: &Import, product: &Product, path: &Path) -> Result<Status> {
     let capsule = app.capsule()?;
-    let source = product.read(path).map_err(|error| failed(&error, product))?;
+    let read = match product.helper() {
+        Some(_) => product.read_answer(path, &mut Helper::find()?.read(path)?),
+        None => product.read(path),
+    };
+    let source = read.map_err(|error| failed(&error, product))?;
     let doubled = doubled(&source);
     if args.dry_run {
         let plan = plan(&app.owner_reader()?, &source, args.on_conflict)?;
@@ -90,7 +107,10 @@ fn plan(reader: &Reader, source: &Source, on_conflict: OnConflict) -> Result<Pla
                 OnConflict::Newer if !is_newer(&item.record, &here) => plan.kept.push(uri),
                 OnConflict::Newer | OnConflict::Replace => {
                     plan.replaced += 1;
-                    plan.wanted.push(item.record.clone());
+                    // Only what came after what is here is missing.
+                    let known = item.older.iter().rposition(|older| is_same(older, &here));
+                    let missing = known.map_or(item.older.len(), |known| known + 1);
+                    plan.want(item, &item.older[missing..]);
                 }
             },
             // What was forgotten here stays so, unless it is asked for.
@@ -98,13 +118,13 @@ fn plan(reader: &Reader, source: &Source, on_conflict: OnConflict) -> Result<Pla
                 OnConflict::Fail => return Err(conflict(item, &uri)),
                 OnConflict::Replace => {
                     plan.replaced += 1;
-                    plan.wanted.push(item.record.clone());
+                    plan.want(item, &[]);
                 }
                 OnConflict::Newer | OnConflict::Skip => plan.kept.push(uri),
             },
             Err(Error::UriNotFound { .. }) => {
                 plan.added += 1;
-                plan.wanted.push(item.record.clone());
+                plan.want(item, &item.older);
             }
             Err(error) => return Err(error.into()),
         }
@@ -181,6 +201,20 @@ fn wait(held: u64) -> String {
     format!("{} {verb}", counted(held, "record"))
 }
 
+/// Says which texts are not what was once given to the product.
+fn warn_of_texts(app: &mut App, product: &Product, source: &Source) {
+    if source.shortened > 0 {
+        let (keeps, texts) = (product.title, counted(source.shortened, "text"));
+        let message = format!("{keeps} keeps {texts} without blank lines and doubled spaces");
+        app.out.warn("texts_shortened", &message);
+    }
+    if source.cut > 0 {
+        let (keeps, texts) = (product.title, counted(source.cut, "long text"));
+        let message = format!("{keeps} itself has lost parts of {texts} with tables or code");
+        app.out.warn("texts_cut", &message);
+    }
+}
+
 #[expect(clippy::too_many_arguments, reason = "they are the parts of one answer")]
 fn tell(
     app: &mut App,
@@ -196,6 +230,7 @@ fn tell(
         true => Status::Done,
         false => Status::Told(SOME_SKIPPED),
     };
+    warn_of_texts(app, product, source);
     if app.out.is_json() {
         let skipped = source.skipped.iter().map(ImportSkippedOut::from).collect();
         let left = source.left.iter().map(|(what, count)| ImportLeftOut { what, count: *count });
@@ -207,6 +242,7 @@ fn tell(
             added: plan.added,
             replaced: plan.replaced,
             unchanged: plan.unchanged,
+            revisions: plan.revisions,
             doubled,
             held,
             kept: plan.kept.iter().map(|uri| uri.as_str().to_string()).collect(),
@@ -219,6 +255,7 @@ fn tell(
     let mut parts = vec![format!("{} {would}added", plan.added)];
     for (count, what) in [
         (plan.replaced, format!("{would}replaced")),
+        (plan.revisions, format!("older revisions {would}added")),
         (plan.unchanged, "unchanged".to_string()),
         (doubled, "with the id of another".to_string()),
         (plan.kept.len() as u64, "kept as they are here".to_string()),

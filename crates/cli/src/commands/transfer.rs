@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 
 use super::EVENT_PATIENCE;
 use crate::app::{App, Status, did};
-use crate::args::{self, FormatArg};
+use crate::args::{self, FormatArg, OnConflict};
 use crate::error::{CliError, Done, Result};
+use crate::memvid::{Helper, is_memvid};
 use crate::moment::{self, rfc3339};
 use crate::out_file::is_standard_output;
 use crate::progress::Progress;
@@ -42,6 +43,8 @@ const STREAM_BYTES: usize = 256 << 10;
 /// First bytes of a file, which show whether it is sealed.
 const FIRST_BYTES: u64 = 64;
 const SECONDS_PER_DAY: u64 = 86_400;
+/// The product whose files are known without its name.
+const MEMVID: &str = "memvid";
 
 /// `kapsa export`.
 pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
@@ -73,16 +76,16 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     }
     let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
     if is_streamed {
-        return stream(app, &export, format, &capsule, passphrase.as_ref());
+        return stream(app, &export, args.format, &capsule, passphrase.as_ref());
     }
     make_folder_of(&target)?;
-    let written = write(&export, format, &target, passphrase.as_ref(), args.force)?;
+    let written = write(&export, args, &target, passphrase.as_ref())?;
     did(app, Done::new(format!("exported to {}", target.display())));
     let event = exported_event(args, &export, &written, &target, sealed);
     let warning = tell_event(app, &capsule, event);
     let out = ExportOut {
         exported: true,
-        format: format.name(),
+        format: args.format.name(),
         output_path: target.display().to_string(),
         bytes_written: written.bytes,
         record_count: export.record_count,
@@ -110,18 +113,16 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
 }
 
 /// Writes the export to standard output, once it is whole. It leaves no event: nobody knows where
-/// it
-/// goes.
+/// it goes.
 fn stream(
     app: &mut App,
     export: &Export,
-    format: Format,
+    format: FormatArg,
     capsule: &Path,
     passphrase: Option<&Passphrase>,
 ) -> Result<()> {
     let stage = Stage::beside(capsule)?;
-    let mut whole = stage.path("plain");
-    export.write(format, &whole, rfc3339)?;
+    let (mut whole, _) = write_plain(export, format, &stage)?;
     if let Some(passphrase) = passphrase {
         let sealed = stage.path("sealed");
         seal(passphrase, &whole, &sealed)?;
@@ -195,7 +196,7 @@ fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> 
             let ending = if sealed { SEALED_ENDING } else { "" };
             let name = match is_mv2e {
                 true => format!("{stem}{MV2E_ENDING}"),
-                false => format!("{stem}.{}{ending}", format.extension()),
+                false => format!("{stem}.{}{ending}", args.format.extension()),
             };
             capsule.with_file_name(EXPORTS_FOLDER).join(name)
         }
@@ -243,26 +244,42 @@ fn make_folder_of(target: &Path) -> Result<()> {
 /// Writes the export beside its place, and gives it its name when it is whole.
 fn write(
     export: &Export,
-    format: Format,
+    args: &args::Export,
     target: &Path,
     passphrase: Option<&Passphrase>,
-    force: bool,
 ) -> Result<Written> {
     let stage = Stage::beside(target)?;
-    let plain = stage.path("plain");
-    let mut written = export.write(format, &plain, rfc3339)?;
-    let mut whole = plain;
+    let (mut whole, mut written) = write_plain(export, args.format, &stage)?;
     if let Some(passphrase) = passphrase {
         let sealed = stage.path("sealed");
         written.bytes = seal(passphrase, &whole, &sealed)?;
         whole = sealed;
     }
-    if format.is_folder() {
-        stage.place_folder(&whole, target, force)?
+    if Format::from(args.format).is_folder() {
+        stage.place_folder(&whole, target, args.force)?
     } else {
-        stage.place_file(&whole, target, force)?
+        stage.place_file(&whole, target, args.force)?
     }
     Ok(written)
+}
+
+/// Writes the export as it is without a seal.
+fn write_plain(export: &Export, format: FormatArg, stage: &Stage) -> Result<(PathBuf, Written)> {
+    let plain = stage.path("plain");
+    let written = export.write(Format::from(format), &plain, rfc3339)?;
+    if format != FormatArg::Mv2 {
+        return Ok((plain, written));
+    }
+    let memvid = stage.path("memvid.mv2");
+    Helper::find()?.write(&plain, &memvid)?;
+    let failed = |error: io::Error| CliError::io(&format!("read {}", memvid.display()), &error);
+    let mut hasher = blake3::Hasher::new();
+    let file = File::open(&memvid).map_err(failed)?;
+    hasher.update_reader(&file).map_err(failed)?;
+    file.sync_all().map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    let content_hash = hasher.finalize().to_hex().to_string();
+    Ok((memvid, Written { bytes, content_hash }))
 }
 
 /// Seals a file, durably. Gives the size of the sealed one.
@@ -287,7 +304,7 @@ fn exported_event(
     let payload = json!({
         "destination_type": if format.is_folder() { "folder" } else { "file" },
         "destination": file_name(target),
-        "format": format.name(),
+        "format": args.format.name(),
         "checkpoints_included": export.checkpoint_count,
         "sanitized": !args.is_unsafe,
         "encrypted": sealed,
@@ -329,6 +346,14 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<Status> {
         let name = args.file.to_string_lossy();
         let product = Product::named(&name).ok_or_else(|| unknown_product(&name))?;
         return super::import::run(app, args, product, path);
+    }
+    if is_memvid(&args.file) && args.mount_as.is_none() {
+        let product = Product::named(MEMVID).ok_or_else(|| unknown_product(MEMVID))?;
+        return super::import::run(app, args, product, &args.file);
+    }
+    if args.dry_run || args.on_conflict != OnConflict::Newer {
+        return Err(CliError::usage("a capsule is mounted as it is, and nothing is weighed")
+            .hint("--dry-run and --on-conflict are for the memory of a product: PRODUCT PATH"));
     }
     mount(app, args).map(|()| Status::Done)
 }

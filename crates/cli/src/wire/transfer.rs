@@ -17,7 +17,7 @@ pub(crate) struct ExportOut {
     /// True.
     pub(crate) exported: bool,
     /// What was written.
-    #[schemars(extend("enum" = ["capsule", "jsonl", "json-dir", "markdown", "basic-memory", "server-memory", "claude-md"]))]
+    #[schemars(extend("enum" = ["capsule", "jsonl", "json-dir", "markdown", "basic-memory", "server-memory", "claude-md", "mv2"]))]
     pub(crate) format: &'static str,
     /// The file or folder.
     pub(crate) output_path: String,
@@ -122,6 +122,8 @@ pub(crate) struct ImportedOut<'a> {
     pub(crate) replaced: u64,
     /// Records that were here as they are.
     pub(crate) unchanged: u64,
+    /// Older revisions that were put before records that were added or replaced.
+    pub(crate) revisions: u64,
     /// Memories with the id of a later one, which counts.
     pub(crate) doubled: u64,
     /// Records among those that were added or replaced that wait for a review.

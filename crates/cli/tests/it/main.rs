@@ -29,6 +29,7 @@ mod mcp;
 mod meaning;
 mod memory_bound;
 mod memory_tool;
+mod memvid;
 mod neighbours;
 mod people;
 mod pipelines;

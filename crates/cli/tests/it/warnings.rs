@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::meaning::tiny_model;
+use crate::memvid::answering;
 use crate::rerank::tiny_reranker;
 use crate::support::{Sandbox, output};
 use crate::traces::write_session;
@@ -18,6 +19,8 @@ struct Call {
     stdin: String,
     /// Whether the call embeds what it puts when that is little, as it does by default.
     embeds: bool,
+    /// The program that reads files of Memvid.
+    memvid: Option<PathBuf>,
     /// Who holds the lock meanwhile.
     writer: Option<Child>,
 }
@@ -32,7 +35,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 35] = [
+const SITUATIONS: [(&str, Situation); 37] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -100,6 +103,8 @@ const SITUATIONS: [(&str, Situation); 35] = [
         to.write("m.json", r#"{"rules": []}"#);
         Call::of(&["role", "schedule"])
     }),
+    ("texts_shortened", |to| of_memvid(to, "index")),
+    ("texts_cut", |to| of_memvid(to, "remains")),
     ("restricted_to_nobody", |to| {
         does(to, &["init"]);
         Call::of(&["fact", "add", "secret", "--id", "f1", "--classification", "restricted"])
@@ -294,6 +299,15 @@ fn add_model(to: &Sandbox) {
     does(to, &["model", "add", folder.to_str().expect("UTF-8")]);
 }
 
+/// An import of a text that Memvid keeps like this.
+fn of_memvid(to: &Sandbox, from: &str) -> Call {
+    does(to, &["init"]);
+    to.write("old.mv2", "MV2\0");
+    let frame = json!({"id": 0, "status": "active", "text": "tea", "text_from": from});
+    let memvid = Some(answering(to, &[json!({ "frame": frame }), json!({"end": {}})]));
+    Call { memvid, ..Call::of(&["import", "old.mv2"]) }
+}
+
 /// A capsule whose model is gone.
 fn without_model(to: &Sandbox) {
     does(to, &["init"]);
@@ -380,6 +394,9 @@ fn warned(situation: Situation, is_json: bool) -> Told {
     command.args(&call.args).args(is_json.then_some("--json"));
     if call.embeds {
         command.env_remove("KAPSA_EMBED");
+    }
+    if let Some(program) = &call.memvid {
+        command.env("KAPSA_MEMVID", program);
     }
     let output = output(command, call.stdin.as_bytes());
     if let Some(mut writer) = call.writer {

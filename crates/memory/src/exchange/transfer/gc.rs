@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::exchange::sync::failed;
 
 /// What the names of exports in a file end with.
-const EXPORT_ENDINGS: [&str; 4] = [".kapsa", ".kapsa.age", ".jsonl", ".jsonl.age"];
+const EXPORT_ENDINGS: [&str; 6] =
+    [".kapsa", ".kapsa.age", ".jsonl", ".jsonl.age", ".mv2", ".mv2.age"];
 /// A file with this ending beside an export keeps it.
 const PIN_ENDING: &str = ".pin";
 
