@@ -117,7 +117,7 @@ fn imports(peer: &Peer, ours: &Kapsa) -> Result<(), String> {
     if again["added"] != 0 || again["unchanged"] != told["source_count"] {
         return Err(format!("{}: again is not the same: {again}", peer.name));
     }
-    let entries = ours.json(&["timeline", "--limit", "100"])?["entries"].clone();
+    let entries = ours.json(&["timeline", "--limit", "100"])?["records"].clone();
     for document in written {
         let title = &document["title"];
         let entries = entries.as_array().ok_or("no entries")?;

@@ -126,6 +126,15 @@ readable by its owner only. KAPSA_SIGNING_KEY names another file; empty, it turn
 Every commit of any capsule is then signed. A key that cannot be used is an error: nothing is \
 ever stored unsigned instead.";
 
+pub(crate) const BACKEND: &str = "\
+Examples:
+  kapsa backend compare golden.jsonl --reference local-memory --candidate capsule
+
+Each line of the file is {\"query\": \"which port?\", \"relevant\": [\"note/port\", \"5433\"]}: a hit is \
+relevant by its id, or by a part of its text. The candidate must reach 0.95 of the reference's \
+precision, recall and reciprocal rank, and answer 95 of 100 questions in under 250 ms. Which store \
+serves put --text, find and get is memory_backend in kapsa.toml.";
+
 pub(crate) const SYNC: &str = "\
 Examples:
   kapsa sync ~/.claude/projects

@@ -10,6 +10,7 @@
 
 mod app;
 mod args;
+mod backends;
 mod calendar;
 mod command_model;
 mod commands;

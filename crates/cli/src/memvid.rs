@@ -4,7 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read as _, Seek as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -41,6 +41,8 @@ const HOW_TO_BUILD: &str = "cargo build --release --manifest-path memvid/Cargo.t
 pub(crate) enum Request {
     Read,
     Write,
+    Put,
+    Find,
 }
 
 impl Request {
@@ -48,13 +50,15 @@ impl Request {
         match self {
             Request::Read => "read",
             Request::Write => "write",
+            Request::Put => "put",
+            Request::Find => "find",
         }
     }
 
     fn seconds(self) -> u64 {
         match self {
-            Request::Read => READ_SECONDS,
-            Request::Write => WRITE_SECONDS,
+            Request::Read | Request::Find => READ_SECONDS,
+            Request::Write | Request::Put => WRITE_SECONDS,
         }
     }
 }
@@ -111,21 +115,20 @@ impl Helper {
             tempfile::tempdir().map_err(|error| CliError::io("make a temporary folder", &error))?;
         let input = File::open(records)
             .map_err(|error| CliError::io(&format!("read {}", records.display()), &error))?;
-        let answer = self.call(Request::Write, to, to, input.into(), &folder)?;
-        for line in BufReader::new(answer).lines() {
-            let line = line.map_err(|error| CliError::io("read what it answers", &error))?;
-            let said: Value = serde_json::from_str(&line).unwrap_or_default();
-            if let Some(error) = said.get("error") {
-                let text = |name: &str| error[name].as_str().unwrap_or_default();
-                let message =
-                    format!("no .mv2 was written: {} ({})", text("message"), text("code"));
-                return Err(CliError::user("memvid_failed", message));
-            }
-            if said.get("end").is_some() {
-                return Ok(());
-            }
-        }
-        Err(CliError::system("memvid_failed", format!("{PROGRAM} ended before the end")))
+        let to = std::path::absolute(to)
+            .map_err(|error| CliError::io(&format!("write {}", to.display()), &error))?;
+        let answer = self.call(Request::Write, &to, &to, input.into(), &folder)?;
+        lines(answer).map(drop)
+    }
+
+    /// Asks it something about a file of its own. Returns the lines of the answer.
+    pub(crate) fn ask(&self, request: Request, file: &Path, input: &Value) -> Result<Vec<Value>> {
+        let failed = |error: io::Error| CliError::io("ask the program", &error);
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let file = std::path::absolute(file).map_err(failed)?;
+        let mut asked = tempfile::tempfile().map_err(failed)?;
+        writeln!(asked, "{input}").and_then(|()| asked.rewind()).map_err(failed)?;
+        lines(self.call(request, &file, &file, asked.into(), &folder)?)
     }
 
     /// One call. Returns its standard output, whole; a failure that it tells there is for the
@@ -179,6 +182,25 @@ impl Helper {
     }
 }
 
+/// The lines of an answer that is whole, or what it says went wrong.
+fn lines(answer: File) -> Result<Vec<Value>> {
+    let mut all = Vec::new();
+    for line in BufReader::new(answer).lines() {
+        let line = line.map_err(|error| CliError::io("read what it answers", &error))?;
+        let said: Value = serde_json::from_str(&line).unwrap_or_default();
+        if let Some(error) = said.get("error") {
+            let text = |name: &str| error[name].as_str().unwrap_or_default();
+            let message = format!("{PROGRAM}: {} ({})", text("message"), text("code"));
+            return Err(CliError::user("memvid_failed", message));
+        }
+        all.push(said);
+    }
+    match all.last().is_some_and(|last| last.get("end").is_some()) {
+        true => Ok(all),
+        false => Err(CliError::user("memvid_failed", format!("{PROGRAM} ended before the end"))),
+    }
+}
+
 /// Whether the answer ends as one that tells why: with a line.
 fn is_told(mut answer: &File, length: u64) -> bool {
     let mut last = [0];
@@ -201,8 +223,8 @@ fn broken(shown: &Path, status: ExitStatus, mut complaint: File) -> CliError {
         .hint("the file is damaged, or asks for more memory than a call may take")
 }
 
-/// Waits for the end; none when that takes too long, and the program is ended.
-fn ended(child: &mut Child, longest: Duration) -> io::Result<Option<ExitStatus>> {
+/// Waits for the end of a program; none when that takes too long, and the program is ended.
+pub(crate) fn ended(child: &mut Child, longest: Duration) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {

@@ -28,6 +28,7 @@
 mod address;
 mod embedding;
 mod failure;
+mod health;
 mod key;
 mod language;
 mod promise;
@@ -35,6 +36,7 @@ mod provider;
 mod service;
 
 pub use embedding::{EmbeddingOptions, ServiceEmbedder};
+pub use health::health;
 pub use key::Key;
 pub use language::{TIERS, TOKENS_MAX_DEFAULT, language_model};
 pub use provider::Provider;

@@ -65,6 +65,8 @@ pub(super) const COMPLETION: VerbRow = row(
 /// All verbs.
 pub(super) const ROWS: &[VerbRow] = &[
     row("alias", Owners, &["{uri} {uri}"]),
+    row("backend", Owners, &[""]),
+    row("backend compare", Owners, &["golden.jsonl --reference capsule --candidate capsule"]),
     row("blame", Owners, &["{uri}"]),
     row("branch", Owners, &[""]),
     row("branch archive", Owners, &["{branch}"]),

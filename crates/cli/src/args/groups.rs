@@ -84,7 +84,7 @@ const GROUPS: [VerbGroup; 8] = [
         heading: "Care",
         verbs: &[
             "stats", "doctor", "verify", "key", "embed", "reembed", "model", "optimize", "compact",
-            "purge", "salvage", "gc",
+            "purge", "salvage", "gc", "backend",
         ],
     },
     VerbGroup {

@@ -17,6 +17,7 @@ use crate::typed_time;
 use values::{bounded, count, object, run_name};
 
 mod agent;
+mod backend;
 mod clearance;
 mod context;
 mod entity;
@@ -42,6 +43,7 @@ pub(crate) use agent::{
     FactFilters, FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb,
     OneInsight, Owner, Publish,
 };
+pub(crate) use backend::{BackendArgs, BackendVerb, CompareBackends};
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
 pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
@@ -281,6 +283,10 @@ pub(crate) enum Verb {
     /// Check every byte, every checksum and the hash chain
     #[command(after_help = examples::VERIFY)]
     Verify(Verify),
+    /// Compare stores that can serve put, find and get
+    #[command(after_help = examples::BACKEND)]
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Backend(BackendArgs),
     /// Make and show the key that signs what this user commits
     #[command(after_help = examples::KEY)]
     #[command(subcommand_required = true, arg_required_else_help = true)]

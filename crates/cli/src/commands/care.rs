@@ -8,6 +8,7 @@ use kapsa_memory::{Coverage, Reader, check, checkpoint, policy};
 
 use crate::app::{self, App, Status, did};
 use crate::args;
+use crate::backends::{BackendKind, BackendSettings};
 use crate::error::{CliError, Done, Result};
 use crate::moment::readable;
 use crate::out_file::expect_folder_of;
@@ -33,16 +34,26 @@ pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
         stats = kapsa_memory::stats(&reader, true)?;
     }
     let coverage = reader.coverage()?;
+    let settings = BackendSettings::find()?;
     if app.out.is_json() {
-        return app.out.json(&StatsOut::of(&path, &stats, &coverage));
+        return app.out.json(&StatsOut::of(&path, &stats, &coverage, settings));
     }
-    for (name, value) in
-        stats_for_people(&path, &stats).into_iter().chain(vectors_for_people(&coverage))
-    {
+    let lines = stats_for_people(&path, &stats).into_iter().chain(vectors_for_people(&coverage));
+    for (name, value) in lines.chain(backend_for_people(settings)) {
         app.out.faint(&format!("{name:<13}"))?;
         app.out.line(&value)?;
     }
     Ok(())
+}
+
+/// Which store serves the plain verbs; nothing where it is the capsule, as usual.
+fn backend_for_people(settings: BackendSettings) -> Vec<(&'static str, String)> {
+    let told = match (settings.backend, settings.fallback) {
+        (BackendKind::Capsule, false) => return Vec::new(),
+        (BackendKind::Capsule, true) => "capsule, else local-memory".to_string(),
+        (backend, _) => format!("{}: put, find and get do not use this capsule", backend.name()),
+    };
+    vec![("backend", told)]
 }
 
 fn vectors_for_people(coverage: &Coverage) -> Vec<(&'static str, String)> {

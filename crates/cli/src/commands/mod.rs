@@ -3,6 +3,7 @@
 
 mod asked;
 mod audit;
+mod backend;
 mod backlog;
 mod bulk;
 mod bytes;
@@ -11,6 +12,7 @@ mod clearance;
 mod context;
 mod defaults;
 mod documents;
+mod elsewhere;
 mod embed;
 mod entity;
 mod episode;
@@ -58,13 +60,16 @@ use kapsa_memory::Error;
 
 use crate::app::{App, Status, runs_as};
 use crate::args::Verb;
+use crate::backends;
 use crate::error::{CliError, Result};
 
+pub(crate) use asked::Asked;
+pub(crate) use find::by_meaning;
 pub(crate) use hook::{fail_open, open_verb, tell_failed};
 pub(crate) use text::take_standard_input;
 
 /// How long what is recorded beside an answer may wait for another writer.
-const EVENT_PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether a verb says nothing of a capsule, whoever calls it. Each line of a shell is a call of
 /// its own.
@@ -88,6 +93,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         }
         return Err(error);
     }
+    backends::expect_capsule(&verb, || name_of(&verb))?;
     let Some(principal) = app.principal().map(str::to_string) else { return call(app, verb) };
     if needs_no_capsule(&verb) {
         return call(app, verb);
@@ -163,6 +169,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Run(args) => return run::run(app, args.verb),
         Verb::Setup(args) => return setup::run(app, &args),
         Verb::Import(args) => return transfer::import(app, &args),
+        Verb::Backend(args) => return backend::run(app, &args.verb),
         Verb::Role(args) => return role::run(app, args.verb),
         Verb::Shell(args) => return crate::shell::run(app, &args),
         Verb::Init(args) => init::init(app, &args),

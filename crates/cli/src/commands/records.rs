@@ -5,8 +5,9 @@ use kapsa_memory::{Record, Uri};
 
 use crate::app::{self, AnyReader, App, did};
 use crate::args::{Get, OneUri, Timeline};
+use crate::backends;
 use crate::commands::bytes::Bytes;
-use crate::commands::{find, names, put};
+use crate::commands::{elsewhere, find, names, put};
 use crate::error::{CliError, Done, Result};
 use crate::render;
 use crate::wire::record::HistoryOut;
@@ -14,10 +15,13 @@ use crate::wire::{RecordOut, Records};
 
 /// `kapsa get`.
 pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
-    let uri = app::uri(&args.uri)?;
     if args.raw && app.out.is_json() {
         return Err(CliError::usage("--raw and --json cannot be combined"));
     }
+    if let Some(backend) = backends::instead(app, "get")? {
+        return elsewhere::get(app, &*backend, args);
+    }
+    let uri = app::uri(&args.uri)?;
     let (reader, record) = match args.seq {
         Some(sequence) => {
             let reader = app.reader_when(&args.when)?;

@@ -12,12 +12,18 @@ use serde::Serialize;
 
 use super::key::{ExpectedChainOut, SignaturesOut};
 use super::{Time, Versions, show};
+use crate::backends::BackendSettings;
 
 /// Sizes and counts of a capsule.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StatsOut<'a> {
     /// The capsule.
     capsule_path: String,
+    /// The store that serves `put --text`, `find` and `get`.
+    #[schemars(extend("enum" = ["capsule", "local-memory", "memvid"]))]
+    memory_backend: &'static str,
+    /// Whether local-memory serves where the capsule cannot be opened.
+    memory_fallback: bool,
     /// Its id: 32 hexadecimal digits. Copies have the same.
     capsule_id: &'a str,
     /// Version of the file format.
@@ -116,9 +122,16 @@ impl<'a> VectorsOut<'a> {
 }
 
 impl<'a> StatsOut<'a> {
-    pub(crate) fn of(path: &Path, stats: &'a Stats, coverage: &'a Coverage) -> StatsOut<'a> {
+    pub(crate) fn of(
+        path: &Path,
+        stats: &'a Stats,
+        coverage: &'a Coverage,
+        settings: BackendSettings,
+    ) -> StatsOut<'a> {
         StatsOut {
             capsule_path: show(path),
+            memory_backend: settings.backend.name(),
+            memory_fallback: settings.fallback,
             capsule_id: &stats.capsule_id,
             format_version: stats.format_version,
             created_at: Time(stats.created_at),

@@ -10,6 +10,7 @@
 
 pub(crate) mod access;
 pub(crate) mod agent;
+pub(crate) mod backend;
 pub(crate) mod care;
 pub(crate) mod error;
 pub(crate) mod exchange;

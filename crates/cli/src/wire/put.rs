@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Versions;
+use super::backend::StoredElsewhereOut;
 
 /// A capsule that was created, or was there already.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -68,6 +69,8 @@ pub(crate) enum PutAnswer<'a> {
     One(PutOut<'a>),
     /// Many records.
     Many(Tally),
+    /// One text in another store.
+    Elsewhere(StoredElsewhereOut<'a>),
 }
 
 /// The name of a change, for people and programs alike.

@@ -14,6 +14,7 @@ use super::agent::{
     AttributeOut, AttributesOut, ContextOut, EntitiesOut, EntityOut, EpisodeOut, EpisodesOut,
     FactOut, FactsOut, InsightOut, InsightsOut, ReflectedOut, RememberedOut,
 };
+use super::backend::{ComparedOut, FindAnswer, GetAnswer};
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
 use super::exchange::{ExchangedOut, RemoteOut, RemotesOut};
@@ -27,7 +28,7 @@ use super::memory_tool::MemoryToolOut;
 use super::merge::MergeAnswer;
 use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
-use super::record::{FoundOut, HistoryOut, RecordOut, Records};
+use super::record::{HistoryOut, Records};
 use super::redact::RedactOut;
 use super::review::{DecidedOut, PendingRecordOut, PendingRecordsOut, RulesOut};
 use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut, ScheduleOut};
@@ -55,6 +56,7 @@ type Make = fn() -> Value;
 /// The type of what each verb prints with `--json`.
 const ANSWERS: &[(&str, Make)] = &[
     ("alias", of::<PutOut<'_>>),
+    ("backend compare", of::<ComparedOut>),
     ("blame", of::<BlameOut<'_>>),
     ("branch archive", of::<ArchivedBranch<'_>>),
     ("branch create", of::<MadeBranch<'_>>),
@@ -95,7 +97,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("fact resolve", of::<FactsOut<'_>>),
     ("fact supersede", of::<RememberedOut<'_>>),
     ("fetch", of::<ExchangedOut>),
-    ("find", of::<FoundOut<'_>>),
+    ("find", of::<FindAnswer<'_>>),
     ("forget", of::<PutOut<'_>>),
     ("fs cat", of::<FsOut<'_, FileOut<'_>>>),
     ("fs ls", of::<FsOut<'_, ListingOut<'_>>>),
@@ -103,7 +105,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("fs tree", of::<FsOut<'_, ListingOut<'_>>>),
     ("fs write", of::<FsOut<'_, WrittenOut<'_>>>),
     ("gc", of::<GcOut>),
-    ("get", of::<RecordOut<'_>>),
+    ("get", of::<GetAnswer<'_>>),
     ("graph add-card", of::<PutOut<'_>>),
     ("graph add-edge", of::<PutOut<'_>>),
     ("graph query", of::<Records<'_>>),

@@ -673,6 +673,9 @@ fn care(to: &Checked) {
     to.answer(1, &["import", "obsidian", "vault", "--dry-run"], b"");
     to.answer(1, &["import", "obsidian", "vault"], b"");
     to.fails("io", &["import", "beads", "nowhere"], b"");
+    to.sandbox.write("golden.jsonl", r#"{"query": "first", "relevant": ["note/a"]}"#);
+    let compare = ["backend", "compare", "golden.jsonl", "--reference", "capsule"];
+    to.ok(&[&compare[..], &["--candidate", "capsule"]].concat());
     to.ok(&["mounts"]);
     to.ok(&["gc", "--retention-days", "0"]);
     to.fails("mount_not_found", &["get", "note/a", "--mount", "none"], b"");

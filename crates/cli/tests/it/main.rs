@@ -6,6 +6,7 @@
 mod access;
 mod agents;
 mod attacks;
+mod backends;
 mod bad_input;
 mod bad_sector;
 mod committed;

@@ -80,7 +80,7 @@ fn documents_revisions_and_cards_become_records() {
 
     let uris = sandbox.json(&["timeline", "--limit", "10"]);
     let found =
-        uris["entries"].as_array().expect("entries").iter().find(|entry| entry["title"] == "T1");
+        uris["records"].as_array().expect("records").iter().find(|entry| entry["title"] == "T1");
     let uri = found.expect("the document")["uri"].as_str().expect("a URI").to_string();
     let record = sandbox.json(&["get", &uri]);
     assert_eq!(record["text"], "Port 5434.\n\n\tIndented.\n");
@@ -92,7 +92,7 @@ fn documents_revisions_and_cards_become_records() {
     assert_eq!(metadata["imported_from"]["id"], "mv2://a/port");
     assert_eq!(record["created_at"], "2023-11-14T22:13:21Z");
     assert_eq!(record["trust"], "import");
-    assert!(sandbox.ok(&["history", &uri]).contains("Port 5433."));
+    assert_eq!(sandbox.json(&["history", &uri])["records"][0]["text"], "Port 5433.");
     let facts = sandbox.ok(&["fact", "list", "--entity", "Ann"]);
     assert!(facts.contains("Oslo") && !facts.contains("Rome"), "{facts}");
 
@@ -119,11 +119,11 @@ fn a_newer_file_brings_only_the_revisions_that_are_missing() {
     let helper = answering(&sandbox, &frames(&["one", "two", "three", "four"]));
     let (_, told) = answer(&sandbox, &helper, &["import", "old.mv2"]);
     assert_eq!((&told["replaced"], &told["revisions"]), (&json!(1), &json!(1)), "{told}");
-    let uri = sandbox.json(&["timeline"])["entries"][0]["uri"].as_str().expect("one").to_string();
+    let uri = sandbox.json(&["timeline"])["records"][0]["uri"].as_str().expect("one").to_string();
     let history = sandbox.json(&["history", &uri]);
-    let texts: Vec<&str> = history["revisions"]
+    let texts: Vec<&str> = history["records"]
         .as_array()
-        .expect("revisions")
+        .expect("records")
         .iter()
         .map(|revision| revision["text"].as_str().expect("a text"))
         .collect();
@@ -225,7 +225,7 @@ fn what_the_program_wrote_comes_back_as_it_was() {
     assert_eq!(told["warnings"], Value::Null, "nothing is lost");
     let entries = to.json(&["timeline"]);
     let get = |title: &str| {
-        let entries = entries["entries"].as_array().expect("entries");
+        let entries = entries["records"].as_array().expect("records");
         let entry = entries.iter().find(|entry| entry["title"].as_str().unwrap_or("") == title);
         to.json(&["get", entry.expect("it")["uri"].as_str().expect("a URI")])
     };

@@ -6,6 +6,7 @@ use std::process::{Child, Output};
 
 use serde_json::{Value, json};
 
+use crate::backends::{Daemon, StandIn, program};
 use crate::meaning::tiny_model;
 use crate::memvid::answering;
 use crate::rerank::tiny_reranker;
@@ -21,6 +22,8 @@ struct Call {
     embeds: bool,
     /// The program that reads files of Memvid.
     memvid: Option<PathBuf>,
+    /// The daemon of local-memory.
+    daemon: Option<StandIn>,
     /// Who holds the lock meanwhile.
     writer: Option<Child>,
 }
@@ -35,7 +38,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 37] = [
+const SITUATIONS: [(&str, Situation); 39] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -102,6 +105,18 @@ const SITUATIONS: [(&str, Situation); 37] = [
         to.write("kapsa.toml", format!("{model}\n{node}\n{job}\n"));
         to.write("m.json", r#"{"rules": []}"#);
         Call::of(&["role", "schedule"])
+    }),
+    ("memvid_backend", |to| {
+        to.write("kapsa.toml", "memory_backend = 'memvid'\n");
+        let memvid = Some(answering(to, &[json!({"end": {}})]));
+        Call { memvid, ..Call::of(&["find", "tea"]) }
+    }),
+    ("fallback_activated", |to| {
+        to.write("kapsa.toml", "memory_fallback = true\n");
+        to.write(".kapsa/workspace.kapsa", "spoilt");
+        let daemon = Some(StandIn::start(Daemon::Up));
+        program(to);
+        Call { daemon, ..Call::of(&["find", "tea"]) }
     }),
     ("texts_shortened", |to| of_memvid(to, "index")),
     ("texts_cut", |to| of_memvid(to, "remains")),
@@ -397,6 +412,10 @@ fn warned(situation: Situation, is_json: bool) -> Told {
     }
     if let Some(program) = &call.memvid {
         command.env("KAPSA_MEMVID", program);
+    }
+    if let Some(daemon) = &call.daemon {
+        command.env("KAPSA_LOCAL_MEMORY_URL", daemon.url());
+        command.env("KAPSA_LOCAL_MEMORY", sandbox.path("bin/local-memory"));
     }
     let output = output(command, call.stdin.as_bytes());
     if let Some(mut writer) = call.writer {

@@ -1,0 +1,79 @@
+//! A file of Memvid's as the store, through the helper program.
+
+use std::path::PathBuf;
+
+use kapsa_memory::Uri;
+use serde_json::{Value, json};
+
+use super::{Backend, BackendKind, Note, Stored, unavailable};
+use crate::error::Result;
+use crate::memvid::{Helper, Request};
+use crate::moment;
+
+/// A store in one file, made by the first put.
+pub(super) struct MemvidStore {
+    file: PathBuf,
+}
+
+impl MemvidStore {
+    pub(super) fn new(file: PathBuf) -> MemvidStore {
+        MemvidStore { file }
+    }
+
+    /// The lines of one kind that the program answers.
+    fn lines(&self, request: Request, input: &Value, name: &str) -> Result<Vec<Value>> {
+        let lines = Helper::find()?.ask(request, &self.file, input)?;
+        Ok(lines.into_iter().filter_map(|mut line| line.get_mut(name).map(Value::take)).collect())
+    }
+}
+
+fn stored(line: &Value) -> Stored {
+    let text = |name: &str| line[name].as_str().unwrap_or_default().to_string();
+    let score = line["score"].as_f64().unwrap_or_default();
+    Stored { id: text("uri"), title: text("title"), text: text("text"), score }
+}
+
+impl Backend for MemvidStore {
+    fn kind(&self) -> BackendKind {
+        BackendKind::Memvid
+    }
+
+    fn health(&self) -> Result<()> {
+        Helper::find().map(drop)
+    }
+
+    fn put(&self, note: &Note) -> Result<String> {
+        let now = moment::rfc3339(moment::now());
+        let named = || {
+            let hash = blake3::hash(format!("{now}\n{}", note.text).as_bytes()).to_hex();
+            Uri::from_segments(["note", &hash[..16]]).as_str().to_string()
+        };
+        let uri = note.uri.clone().unwrap_or_else(named);
+        let record = json!({"uri": uri, "title": note.title, "text": note.text, "created_at": now});
+        if let Some(folder) = self.file.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| unavailable(BackendKind::Memvid, &error.to_string()))?;
+        }
+        self.lines(Request::Put, &record, "end")?;
+        Ok(uri)
+    }
+
+    fn find(&self, query: &str, limit: usize) -> Result<Vec<Stored>> {
+        if !self.file.exists() {
+            return Ok(Vec::new());
+        }
+        let request = json!({"query": query, "limit": limit});
+        Ok(self.lines(Request::Find, &request, "hit")?.iter().map(stored).collect())
+    }
+
+    fn get(&self, id: &str) -> Result<Option<Stored>> {
+        if !self.file.exists() {
+            return Ok(None);
+        }
+        let frames = self.lines(Request::Read, &Value::Null, "frame")?;
+        let frame = frames.iter().rev().find(|frame| {
+            frame["uri"].as_str() == Some(id) && frame["status"].as_str() == Some("active")
+        });
+        Ok(frame.map(stored))
+    }
+}

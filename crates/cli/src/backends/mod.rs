@@ -1,0 +1,232 @@
+//! The stores that can serve the plain verbs (`put --text`, `find`, `get`) in place of a capsule:
+//! which one does, by `memory_backend` in `kapsa.toml`, and what a store must be able to do.
+//!
+//! With `memory_backend = "capsule"`, the default, nothing else is looked for and nobody is
+//! contacted. `memory_fallback = true` lets local-memory serve where the capsule cannot be opened.
+
+mod capsule_store;
+mod fallback;
+mod local_memory;
+mod memvid_store;
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::args::Verb;
+use crate::config_file::{ConfigFile, FILE};
+use crate::error::{CliError, Result};
+use capsule_store::CapsuleStore;
+use local_memory::LocalMemory;
+use memvid_store::MemvidStore;
+
+/// What was measured of Memvid; who chooses it is told each time.
+const MEMVID_MEASURED: &str = "memvid 2.0.140 lost acknowledged records when it was measured (616 \
+                               of 10,000 puts before one commit, with no crash) and reads flipped \
+                               bits back as text; the capsule does not";
+
+/// A store of plain texts.
+pub(crate) trait Backend {
+    /// Which one it is.
+    fn kind(&self) -> BackendKind;
+
+    /// Whether it can serve now, known within a second.
+    ///
+    /// # Errors
+    /// `backend_unavailable`, with what does not answer.
+    fn health(&self) -> Result<()>;
+
+    /// Stores a text. Returns its id there.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn put(&self, note: &Note) -> Result<String>;
+
+    /// The texts that answer a query, best first; at most `limit`.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn find(&self, query: &str, limit: usize) -> Result<Vec<Stored>>;
+
+    /// The text with this id; none where there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn get(&self, id: &str) -> Result<Option<Stored>>;
+}
+
+/// A text that is to be stored.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Note {
+    /// Its name, where the store takes one.
+    pub(crate) uri: Option<String>,
+    pub(crate) title: String,
+    pub(crate) text: String,
+}
+
+/// A text that a store gave.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stored {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) text: String,
+    /// How well it answers, by the store's own measure; 0 where nothing was asked.
+    pub(crate) score: f64,
+}
+
+/// The stores by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendKind {
+    /// The capsule
+    #[default]
+    Capsule,
+    /// The daemon local-memory
+    LocalMemory,
+    /// A file of Memvid beside the capsule
+    Memvid,
+}
+
+impl BackendKind {
+    const ALL: [BackendKind; 3] =
+        [BackendKind::Capsule, BackendKind::LocalMemory, BackendKind::Memvid];
+
+    /// Its name, as it is written in the file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            BackendKind::Capsule => "capsule",
+            BackendKind::LocalMemory => "local-memory",
+            BackendKind::Memvid => "memvid",
+        }
+    }
+
+    fn named(name: &str) -> Result<BackendKind> {
+        let known = BackendKind::ALL.into_iter().find(|kind| kind.name() == name);
+        known.ok_or_else(|| {
+            let message = format!("{FILE}: the memory backend {name} is not available");
+            let names = BackendKind::ALL.map(BackendKind::name).join(", ");
+            CliError::user("invalid_config", message).hint(format!("memory_backend is {names}"))
+        })
+    }
+}
+
+/// The keys of the file.
+#[derive(Debug, Default, Deserialize)]
+struct BackendDocument {
+    memory_backend: Option<String>,
+    memory_fallback: Option<bool>,
+}
+
+/// What holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BackendSettings {
+    pub(crate) backend: BackendKind,
+    /// Whether local-memory serves where the capsule cannot be opened.
+    pub(crate) fallback: bool,
+}
+
+impl BackendSettings {
+    pub(crate) fn find() -> Result<BackendSettings> {
+        let Some(file) = ConfigFile::nearest()? else { return Ok(BackendSettings::default()) };
+        let document: BackendDocument = file.parse()?;
+        let backend = document.memory_backend.as_deref().map(BackendKind::named).transpose()?;
+        Ok(BackendSettings {
+            backend: backend.unwrap_or_default(),
+            fallback: document.memory_fallback.unwrap_or(false),
+        })
+    }
+}
+
+/// The store that serves a verb in place of the capsule; none where the capsule does.
+pub(crate) fn instead(app: &mut App, operation: &'static str) -> Result<Option<Box<dyn Backend>>> {
+    let settings = BackendSettings::find()?;
+    let backend: Box<dyn Backend> = match settings.backend {
+        BackendKind::Capsule if settings.fallback => return fallback::take(app, operation),
+        BackendKind::Capsule => return Ok(None),
+        BackendKind::LocalMemory => Box::new(LocalMemory::of_environment()),
+        BackendKind::Memvid => Box::new(MemvidStore::new(memvid_file(app)?)),
+    };
+    if app.principal().is_some() {
+        let message = format!("{} knows no principals", backend.kind().name());
+        return Err(unsupported(backend.kind(), message));
+    }
+    backend.health()?;
+    if settings.backend == BackendKind::Memvid {
+        app.out.warn("memvid_backend", MEMVID_MEASURED);
+    }
+    Ok(Some(backend))
+}
+
+/// A store by its name, whatever the file says.
+pub(crate) fn open(app: &App, kind: BackendKind) -> Result<Box<dyn Backend + '_>> {
+    let backend: Box<dyn Backend + '_> = match kind {
+        BackendKind::Capsule => Box::new(CapsuleStore::open(app)?),
+        BackendKind::LocalMemory => Box::new(LocalMemory::of_environment()),
+        BackendKind::Memvid => Box::new(MemvidStore::new(memvid_file(app)?)),
+    };
+    backend.health()?;
+    Ok(backend)
+}
+
+/// Where Memvid keeps its store: beside the capsule, whether or not that exists.
+fn memvid_file(app: &App) -> Result<PathBuf> {
+    let capsule = match app.capsule() {
+        Err(error) if error.code == "no_capsule" => crate::locate::workspace(),
+        capsule => capsule?,
+    };
+    Ok(capsule.with_extension("mv2"))
+}
+
+/// Refuses a verb that only a capsule can serve, where the file names another store.
+pub(crate) fn expect_capsule(verb: &Verb, name: impl FnOnce() -> String) -> Result<()> {
+    if serves_any(verb) {
+        return Ok(());
+    }
+    let settings = BackendSettings::find()?;
+    match settings.backend {
+        BackendKind::Capsule => Ok(()),
+        backend => Err(unsupported(backend, format!("{} cannot serve {}", backend.name(), name()))),
+    }
+}
+
+/// Whether a verb is served by any store, names its store itself, or has to do with none.
+fn serves_any(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Put(_)
+            | Verb::Find(_)
+            | Verb::Get(_)
+            | Verb::Stats(_)
+            | Verb::Doctor
+            | Verb::Init(_)
+            | Verb::Create(_)
+            | Verb::Import(_)
+            | Verb::Export(_)
+            | Verb::Svc(_)
+            | Verb::Backend(_)
+            | Verb::Setup(_)
+            | Verb::Key(_)
+            | Verb::Model(_)
+            | Verb::Completions(_)
+            | Verb::Man(_)
+            | Verb::Redact(_)
+            | Verb::Tour
+            | Verb::Shell(_)
+            | Verb::Run(_)
+            | Verb::Hook(_)
+    )
+}
+
+pub(crate) fn unsupported(backend: BackendKind, message: String) -> CliError {
+    let name = backend.name();
+    CliError::user("backend_unsupported", message).hint(format!(
+        "{FILE} has memory_backend = \"{name}\"; with \"capsule\" every verb and flag works"
+    ))
+}
+
+pub(crate) fn unavailable(backend: BackendKind, why: &str) -> CliError {
+    let message = format!("the memory backend {} cannot serve: {why}", backend.name());
+    CliError::user("backend_unavailable", message)
+        .hint(format!("{FILE} names it; memory_backend = \"capsule\" goes back to the capsule"))
+}

@@ -1,0 +1,106 @@
+//! `put --text`, `find` and `get` where another store than a capsule serves them. What it cannot do
+//! is refused, not left out.
+
+use crate::app::{App, did};
+use crate::args::{self, Fields};
+use crate::backends::{Backend, Note, unsupported};
+use crate::error::{CliError, Done, Result};
+use crate::wire::backend::{FoundElsewhereOut, StoredElsewhereOut};
+
+/// `kapsa put --text`.
+pub(super) fn put(app: &mut App, backend: &dyn Backend, args: &args::Put) -> Result<()> {
+    let Some(text) = &args.text else {
+        return Err(refused(backend, "takes one text at a time, with --text"));
+    };
+    if !is_plain(&args.fields) || args.on_conflict.is_some() || args.if_new {
+        return Err(refused(backend, "keeps a text with its title, and no other field"));
+    }
+    if text.trim().is_empty() {
+        return Err(CliError::user("invalid_record", "the text is empty"));
+    }
+    let note = Note {
+        uri: args.fields.uri.as_deref().map(|uri| app_uri(uri)).transpose()?,
+        title: args.fields.title.clone().unwrap_or_default(),
+        text: text.clone(),
+    };
+    let id = backend.put(&note)?;
+    did(app, Done::new(format!("stored in {}", backend.kind().name())));
+    if app.out.is_json() {
+        let name = backend.kind().name();
+        return app.out.json(&StoredElsewhereOut {
+            backend: name,
+            id: &id,
+            title: None,
+            text: None,
+        });
+    }
+    app.out.line(&format!("{id}  stored in {}", backend.kind().name()))
+}
+
+fn app_uri(uri: &str) -> Result<String> {
+    Ok(crate::app::uri(uri)?.as_str().to_string())
+}
+
+/// Whether a put says no more than a plain store keeps. Who writes it, and in which run, is said by
+/// the environment, and is lost without harm.
+fn is_plain(fields: &Fields) -> bool {
+    fields.kind.is_none()
+        && fields.label.is_none()
+        && fields.tags.is_empty()
+        && fields.meta.is_none()
+        && fields.entity.is_none()
+        && fields.domain.is_none()
+        && fields.confidence.is_none()
+        && fields.created_at.is_none()
+        && fields.classification.is_none()
+}
+
+/// `kapsa find`.
+pub(super) fn find(app: &mut App, backend: &dyn Backend, args: &args::Find) -> Result<()> {
+    if args.when.as_of.is_some() || args.when.mount.is_some() || app.global.branch.is_some() {
+        return Err(refused(backend, "has no past, branches or mounts"));
+    }
+    let query = args.query.join(" ");
+    let hits = backend.find(&query, args.k)?;
+    if app.out.is_json() {
+        return app.out.json(&FoundElsewhereOut::of(backend, &query, &hits));
+    }
+    if hits.is_empty() {
+        app.out.note(&format!("{} finds nothing", backend.kind().name()));
+    }
+    for (at, hit) in hits.iter().enumerate() {
+        let title = if hit.title.is_empty() { String::new() } else { format!("  {}", hit.title) };
+        app.out.strong(&format!("{}. {}{title}", at + 1, hit.id))?;
+        app.out.text(&format!("{}\n", hit.text.trim_end()))?;
+    }
+    Ok(())
+}
+
+/// `kapsa get`.
+pub(super) fn get(app: &mut App, backend: &dyn Backend, args: &args::Get) -> Result<()> {
+    if args.seq.is_some() || args.when.as_of.is_some() || args.when.mount.is_some() {
+        return Err(refused(backend, "has no past and no mounts"));
+    }
+    let found = backend.get(&args.uri)?.ok_or_else(|| {
+        let message = format!("{} has nothing of the id {}", backend.kind().name(), args.uri);
+        CliError::user("uri_not_found", message)
+    })?;
+    if args.raw {
+        return app.out.exact(&found.text);
+    }
+    if app.out.is_json() {
+        return app.out.json(&StoredElsewhereOut {
+            backend: backend.kind().name(),
+            id: &found.id,
+            title: Some(&found.title),
+            text: Some(&found.text),
+        });
+    }
+    app.out.strong(&found.title)?;
+    app.out.text(&format!("{}\n", found.text.trim_end()))
+}
+
+fn refused(backend: &dyn Backend, what: &str) -> CliError {
+    let kind = backend.kind();
+    unsupported(kind, format!("{} {what}", kind.name()))
+}

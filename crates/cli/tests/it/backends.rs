@@ -1,0 +1,308 @@
+//! Which store serves: by the file of settings, the state of the capsule and that of the daemon.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::memvid::stand_in;
+use crate::support::{Run, Sandbox, output};
+
+/// How the daemon is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Daemon {
+    Up,
+    Slow,
+    Down,
+}
+
+/// How the capsule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Capsule {
+    Well,
+    Missing,
+    Corrupt,
+}
+
+/// Longer than the daemon may take.
+const SLOW: Duration = Duration::from_millis(1500);
+
+/// A daemon that counts its visitors.
+pub(crate) struct StandIn {
+    url: String,
+    visitors: Arc<AtomicUsize>,
+}
+
+impl StandIn {
+    pub(crate) fn start(daemon: Daemon) -> StandIn {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let visitors = Arc::new(AtomicUsize::new(0));
+        let counted = visitors.clone();
+        // One that is down leaves a port that nobody listens on.
+        if daemon != Daemon::Down {
+            thread::spawn(move || {
+                for visitor in listener.incoming() {
+                    let Ok(mut visitor) = visitor else { return };
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    if daemon == Daemon::Slow {
+                        thread::sleep(SLOW);
+                    }
+                    let mut asked = [0; 1024];
+                    let read = visitor.read(&mut asked).unwrap_or(0);
+                    let is_health = asked[..read].starts_with(b"GET /api/v1/health ");
+                    let status = if is_health { "200 OK" } else { "404 Not Found" };
+                    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\n{{}}");
+                    // The caller may have gone.
+                    visitor.write_all(answer.as_bytes()).ok();
+                }
+            });
+        }
+        StandIn { url, visitors }
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn visitors(&self) -> usize {
+        self.visitors.load(Ordering::SeqCst)
+    }
+}
+
+/// A program that finds one note, stores any, and writes down what it was called with.
+pub(crate) fn program(sandbox: &Sandbox) -> PathBuf {
+    let found = json!({"success": true, "error": null, "data": {"results": [
+        {"memory": {"id": "lm-1", "content": "From the daemon."}, "relevance_score": 0.9},
+    ]}});
+    let stored = json!({"success": true, "data": {"id": "lm-2"}});
+    let got = json!({"success": true, "data": {"id": "lm-1", "content": "From the daemon."}});
+    let calls = sandbox.path("calls");
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{}'\ncase \"$1\" in\nsearch) echo '{found}';;\n\
+         remember) echo '{stored}';;\nget) echo '{got}';;\nesac\n",
+        calls.display()
+    );
+    let path = sandbox.write("bin/local-memory", script);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    path
+}
+
+fn call(sandbox: &Sandbox, daemon: &StandIn, args: &[&str]) -> (Option<i32>, Value) {
+    let mut command = sandbox.command();
+    command
+        .env("KAPSA_LOCAL_MEMORY_URL", &daemon.url)
+        .env("KAPSA_LOCAL_MEMORY", sandbox.path("bin/local-memory"))
+        .args(args)
+        .arg("--json");
+    let run: Run = output(command, b"").into();
+    let said = if run.out.is_empty() { &run.err } else { &run.out };
+    (run.code, serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {run:?}")))
+}
+
+fn configured(sandbox: &Sandbox, backend: &str, fallback: bool) {
+    let text = format!("memory_backend = \"{backend}\"\nmemory_fallback = {fallback}\n");
+    sandbox.write("kapsa.toml", text);
+}
+
+fn with_capsule(capsule: Capsule) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    program(&sandbox);
+    if capsule != Capsule::Missing {
+        sandbox.ok(&["init"]);
+        sandbox.ok(&["put", "--uri", "note/a", "--text", "From the capsule."]);
+    }
+    if capsule == Capsule::Corrupt {
+        sandbox.write(".kapsa/workspace.kapsa", "spoilt");
+    }
+    sandbox
+}
+
+/// The text of the first hit, or the code of the error.
+fn answer(told: &Value) -> String {
+    let first = &told["hits"][0];
+    let said = [&first["text"], &first["snippet"], &told["error"]["code"]];
+    let said = said.into_iter().find_map(Value::as_str);
+    said.unwrap_or_else(|| panic!("{told}")).to_string()
+}
+
+#[test]
+fn the_store_that_serves_follows_from_setting_capsule_daemon_and_switch() {
+    for backend in ["capsule", "local-memory"] {
+        for capsule in [Capsule::Well, Capsule::Missing, Capsule::Corrupt] {
+            for daemon in [Daemon::Up, Daemon::Slow, Daemon::Down] {
+                for fallback in [false, true] {
+                    one_of_the_table(backend, capsule, daemon, fallback);
+                }
+            }
+        }
+    }
+}
+
+fn one_of_the_table(backend: &str, capsule: Capsule, daemon: Daemon, fallback: bool) {
+    let what = format!("{backend}, {capsule:?}, {daemon:?}, fallback {fallback}");
+    let sandbox = with_capsule(capsule);
+    configured(&sandbox, backend, fallback);
+    let stand_in = StandIn::start(daemon);
+    let begun = Instant::now();
+    let (code, told) = call(&sandbox, &stand_in, &["find", "from"]);
+    let said = answer(&told);
+    let broken = if capsule == Capsule::Missing { "no_capsule" } else { "not_a_capsule" };
+    let is_capsules = backend == "capsule";
+    let falls_back = is_capsules && capsule != Capsule::Well && fallback;
+    let expected = match (is_capsules, capsule, daemon) {
+        (true, Capsule::Well, _) => "From the capsule.",
+        (true, _, Daemon::Up) if fallback => "From the daemon.",
+        (true, ..) => broken,
+        (false, _, Daemon::Up) => "From the daemon.",
+        (false, ..) => "backend_unavailable",
+    };
+    assert_eq!(said, expected, "{what}: {told}");
+    assert_eq!(code == Some(0), told["error"].is_null(), "{what}");
+    // In capsule mode nobody is contacted, unless the capsule is broken and the switch is on.
+    let is_contacted = !is_capsules || falls_back;
+    let visitors = if is_contacted && daemon != Daemon::Down { 1 } else { 0 };
+    assert_eq!(stand_in.visitors(), visitors, "{what}");
+    let is_called = sandbox.path("calls").exists();
+    assert_eq!(is_called, is_contacted && daemon == Daemon::Up, "{what}");
+    let warned = told["warnings"][0]["code"] == "fallback_activated";
+    assert_eq!(warned, falls_back && daemon == Daemon::Up, "{what}: {told}");
+    let events = sandbox.path(".kapsa/workspace.kapsa.fallback.jsonl");
+    assert_eq!(events.exists(), warned, "{what}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{what}: nothing waits for the daemon");
+}
+
+#[test]
+fn the_event_of_a_fallback_comes_into_the_capsule_when_it_can_be_opened() {
+    let sandbox = with_capsule(Capsule::Well);
+    let whole = std::fs::read(sandbox.capsule()).expect("the capsule");
+    configured(&sandbox, "capsule", true);
+    let daemon = StandIn::start(Daemon::Up);
+    sandbox.write(".kapsa/workspace.kapsa", "spoilt");
+    let (_, told) = call(&sandbox, &daemon, &["put", "--text", "a note"]);
+    assert_eq!((&told["backend"], &told["id"]), (&json!("local-memory"), &json!("lm-2")), "{told}");
+    sandbox.write(".kapsa/workspace.kapsa", whole);
+    let (_, told) = call(&sandbox, &daemon, &["find", "from"]);
+    assert_eq!(answer(&told), "From the capsule.");
+    let events = sandbox.json(&["events", "--type", "FallbackActivated"]);
+    let payload = &events["events"][0]["payload"];
+    assert_eq!(
+        (&payload["from_backend"], &payload["operation"]),
+        (&json!("capsule"), &json!("put"))
+    );
+    assert!(!sandbox.path(".kapsa/workspace.kapsa.fallback.jsonl").exists());
+}
+
+#[test]
+fn flipping_back_restores_the_old_answers() {
+    let sandbox = with_capsule(Capsule::Well);
+    let daemon = StandIn::start(Daemon::Up);
+    let before = sandbox.ok(&["find", "from", "--json"]);
+    configured(&sandbox, "local-memory", false);
+    let (_, told) = call(&sandbox, &daemon, &["find", "-from there"]);
+    assert_eq!(answer(&told), "From the daemon.");
+    let (_, told) = call(&sandbox, &daemon, &["put", "--title", "T", "--text", "a note"]);
+    assert_eq!(told["id"], "lm-2");
+    let (_, told) = call(&sandbox, &daemon, &["get", "lm-1"]);
+    assert_eq!(told["text"], "From the daemon.");
+    let calls = std::fs::read_to_string(sandbox.path("calls")).expect("the calls");
+    assert_eq!(
+        calls,
+        "search  -from there --limit 10 --json\nremember T\na note --json\nget lm-1 --json\n"
+    );
+    configured(&sandbox, "capsule", false);
+    let visitors = daemon.visitors();
+    let after = call(&sandbox, &daemon, &["find", "from"]).1;
+    assert_eq!(after["hits"], serde_json::from_str::<Value>(&before).expect("JSON")["hits"]);
+    assert_eq!(daemon.visitors(), visitors);
+}
+
+#[test]
+fn what_a_plain_store_cannot_do_is_refused_with_the_setting() {
+    let sandbox = with_capsule(Capsule::Well);
+    let daemon = StandIn::start(Daemon::Up);
+    configured(&sandbox, "local-memory", false);
+    for args in [
+        &["timeline"][..],
+        &["branch", "list"],
+        &["put", "--text", "x", "--kind", "fact"],
+        &["find", "x", "--as-of", "2024-01-01"],
+        &["find", "x", "--as", "ann"],
+        &["get", "note/a", "--seq", "1"],
+    ] {
+        let (code, told) = call(&sandbox, &daemon, args);
+        assert_eq!(
+            (code, &told["error"]["code"]),
+            (Some(1), &json!("backend_unsupported")),
+            "{told}"
+        );
+        assert!(told["error"]["hint"].as_str().is_some_and(|hint| hint.contains("memory_backend")));
+    }
+    let stats = sandbox.json(&["stats"]);
+    assert_eq!(stats["memory_backend"], "local-memory");
+    for unknown in ["postgres", "sqlite"] {
+        configured(&sandbox, unknown, false);
+        let (code, told) = call(&sandbox, &daemon, &["find", "x"]);
+        assert_eq!((code, &told["error"]["code"]), (Some(1), &json!("invalid_config")), "{told}");
+        let message = told["error"]["message"].as_str().expect("a message");
+        assert!(message.contains(unknown), "{message}");
+    }
+}
+
+#[test]
+fn memvid_serves_through_its_program_and_says_what_was_measured() {
+    let sandbox = with_capsule(Capsule::Well);
+    let daemon = StandIn::start(Daemon::Down);
+    configured(&sandbox, "memvid", false);
+    sandbox.write(".kapsa/workspace.mv2", "MV2\0");
+    let hit =
+        json!({"hit": {"uri": "mv2://a/b", "title": "T", "text": "From Memvid.", "score": 2}});
+    let end = json!({"end": {}});
+    let script = format!("read asked\nprintf '%s' \"$asked\" >asked\necho '{hit}'\necho '{end}'");
+    let helper = stand_in(&sandbox, &script);
+    let mut command = sandbox.command();
+    command.env("KAPSA_MEMVID", helper).args(["--json", "find", "a question"]);
+    let run: Run = output(command, b"").into();
+    let told: Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{run:?}"));
+    assert_eq!((answer(&told), &told["backend"]), ("From Memvid.".to_string(), &json!("memvid")));
+    assert_eq!(told["warnings"][0]["code"], "memvid_backend");
+    assert_eq!(daemon.visitors(), 0);
+}
+
+#[test]
+fn a_candidate_that_answers_worse_fails_the_comparison() {
+    let sandbox = with_capsule(Capsule::Well);
+    let daemon = StandIn::start(Daemon::Up);
+    let golden = |relevant: &str| {
+        let line = json!({"query": "from", "relevant": [relevant]});
+        sandbox.write("golden.jsonl", line.to_string());
+    };
+    let compare = |reference: &str, candidate: &str| {
+        let stores = ["--reference", reference, "--candidate", candidate];
+        let (code, told) = call(
+            &sandbox,
+            &daemon,
+            &[&["backend", "compare", "golden.jsonl"][..], &stores].concat(),
+        );
+        (code.expect("no signal"), told)
+    };
+    golden("note/a");
+    let (code, told) = compare("capsule", "capsule");
+    assert_eq!((code, &told["passed"]), (0, &json!(true)), "{told}");
+    assert_eq!(told["candidate"]["reciprocal_rank"], 1.0);
+    let (code, told) = compare("capsule", "local-memory");
+    assert_eq!((code, &told["passed"]), (1, &json!(false)), "{told}");
+    assert_eq!(told["failures"].as_array().map(Vec::len), Some(3), "{told}");
+    golden("the daemon");
+    assert_eq!(compare("capsule", "local-memory").0, 0);
+    assert_eq!(compare("local-memory", "capsule").0, 1);
+    sandbox.write("golden.jsonl", "{\"query\": 5}");
+    assert_eq!(compare("capsule", "capsule").1["error"]["code"], "invalid_json");
+}
