@@ -92,14 +92,16 @@ struct Record {
     options: PutOptions,
 }
 
-/// The record of a line; none of a line that marks what only a capsule holds.
+/// The record of a line; none of a line that marks what only a capsule holds, and of a file without
+/// a text.
 fn record(line: &str) -> Result<Option<Record>, Failure> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| Failure::new("input", format!("a line is not a record: {error}")))?;
     let Value::Object(mut fields) = value else {
         return Err(Failure::new("input", "a line is not a record"));
     };
-    if fields.contains_key("system") {
+    let has_text = fields.get("text").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    if fields.contains_key("system") || !has_text {
         return Ok(None);
     }
     let mut take = |name: &str| match fields.remove(name) {

@@ -9,6 +9,8 @@ use crate::examples;
 
 /// Hits of a question that are looked at, by default.
 const COMPARED_HITS_DEFAULT: usize = 10;
+/// Time in which the candidate must give 95 of 100 answers, in milliseconds, by default.
+const P95_DEFAULT: u64 = 250;
 
 #[derive(Debug, Args)]
 pub(crate) struct BackendArgs {
@@ -37,4 +39,7 @@ pub(crate) struct CompareBackends {
     /// Hits of each question to look at
     #[arg(short = 'k', long = "limit", value_name = "N", default_value_t = COMPARED_HITS_DEFAULT, value_parser = super::hit_count)]
     pub(crate) k: usize,
+    /// Time under which 95 of 100 answers of the candidate must come, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = P95_DEFAULT)]
+    pub(crate) p95: u64,
 }

@@ -285,7 +285,7 @@ fn a_candidate_that_answers_worse_fails_the_comparison() {
         sandbox.write("golden.jsonl", line.to_string());
     };
     let compare = |reference: &str, candidate: &str| {
-        let stores = ["--reference", reference, "--candidate", candidate];
+        let stores = ["--reference", reference, "--candidate", candidate, "--p95", "600000"];
         let (code, told) = call(
             &sandbox,
             &daemon,
@@ -303,6 +303,10 @@ fn a_candidate_that_answers_worse_fails_the_comparison() {
     golden("the daemon");
     assert_eq!(compare("capsule", "local-memory").0, 0);
     assert_eq!(compare("local-memory", "capsule").0, 1);
+    let slow = ["--reference", "local-memory", "--candidate", "local-memory", "--p95", "0"];
+    let (code, told) =
+        call(&sandbox, &daemon, &[&["backend", "compare", "golden.jsonl"][..], &slow].concat());
+    assert_eq!((code, told["failures"].as_array().map(Vec::len)), (Some(1), Some(1)), "{told}");
     sandbox.write("golden.jsonl", "{\"query\": 5}");
     assert_eq!(compare("capsule", "capsule").1["error"]["code"], "invalid_json");
 }

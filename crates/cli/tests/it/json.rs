@@ -675,7 +675,7 @@ fn care(to: &Checked) {
     to.fails("io", &["import", "beads", "nowhere"], b"");
     to.sandbox.write("golden.jsonl", r#"{"query": "first", "relevant": ["note/a"]}"#);
     let compare = ["backend", "compare", "golden.jsonl", "--reference", "capsule"];
-    to.ok(&[&compare[..], &["--candidate", "capsule"]].concat());
+    to.ok(&[&compare[..], &["--candidate", "capsule", "--p95", "600000"]].concat());
     to.ok(&["mounts"]);
     to.ok(&["gc", "--retention-days", "0"]);
     to.fails("mount_not_found", &["get", "note/a", "--mount", "none"], b"");

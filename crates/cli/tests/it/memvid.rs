@@ -94,7 +94,7 @@ fn documents_revisions_and_cards_become_records() {
     assert_eq!(record["trust"], "import");
     assert_eq!(sandbox.json(&["history", &uri])["records"][0]["text"], "Port 5433.");
     let facts = sandbox.ok(&["fact", "list", "--entity", "Ann"]);
-    assert!(facts.contains("Oslo") && !facts.contains("Rome"), "{facts}");
+    assert!(facts.contains("Rome  [Ann; until 2023") && facts.contains("Oslo  [Ann; from 2023"));
 
     let (_, again) = answer(&sandbox, &helper, &["import", "old.mv2"]);
     assert_eq!((&again["added"], &again["unchanged"]), (&json!(0), &json!(4)), "{again}");
