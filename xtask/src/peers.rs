@@ -21,7 +21,7 @@ const HELPER: &str = "kapsa-memvid";
 const RARE: &str = "ferret";
 
 /// A peer: its name, and how it is started.
-struct Peer {
+struct Sdk {
     name: &'static str,
     command: Vec<PathBuf>,
 }
@@ -37,7 +37,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     for peer in &peers {
         let folder = scratch.path().join(peer.name);
         fs::create_dir(&folder).map_err(|error| error.to_string())?;
-        let ours = Kapsa { kapsa: &kapsa, helper: &helper, folder: &folder };
+        let ours = Ours { kapsa: &kapsa, helper: &helper, folder: &folder };
         imports(peer, &ours)?;
         exports(peer, &ours)?;
     }
@@ -54,7 +54,7 @@ fn programs(repository: &Path) -> Result<(PathBuf, PathBuf), String> {
     Ok((target.join("debug/kapsa"), target.join(HELPER).join("release").join(HELPER)))
 }
 
-fn python(repository: &Path, scratch: &Path) -> Result<Peer, String> {
+fn python(repository: &Path, scratch: &Path) -> Result<Sdk, String> {
     let packages = repository.join("target/peers/memvid-python");
     if !packages.join("bin/python").exists() {
         succeed(Command::new("python3").args(["-m", "venv"]).arg(&packages))?;
@@ -62,10 +62,10 @@ fn python(repository: &Path, scratch: &Path) -> Result<Peer, String> {
     succeed(Command::new(packages.join("bin/pip")).args(["install", "--quiet", PYTHON_PACKAGE]))?;
     let script = scratch.join("memvid_files.py");
     fs::write(&script, PYTHON_SCRIPT).map_err(|error| error.to_string())?;
-    Ok(Peer { name: "python", command: vec![packages.join("bin/python"), script] })
+    Ok(Sdk { name: "python", command: vec![packages.join("bin/python"), script] })
 }
 
-fn node(repository: &Path, scratch: &Path) -> Result<Peer, String> {
+fn node(repository: &Path, scratch: &Path) -> Result<Sdk, String> {
     let packages = repository.join("target/peers/memvid-node");
     fs::create_dir_all(&packages).map_err(|error| error.to_string())?;
     // Scripts of its dependencies fetch programs from elsewhere, which nothing here needs.
@@ -75,10 +75,10 @@ fn node(repository: &Path, scratch: &Path) -> Result<Peer, String> {
     let script = scratch.join("memvid_files.mjs");
     fs::write(&script, NODE_SCRIPT).map_err(|error| error.to_string())?;
     let module = packages.join("node_modules/@memvid/sdk");
-    Ok(Peer { name: "node", command: vec!["node".into(), script, module] })
+    Ok(Sdk { name: "node", command: vec!["node".into(), script, module] })
 }
 
-impl Peer {
+impl Sdk {
     fn call(&self, args: &[&str], folder: &Path) -> Result<String, String> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).args(args).current_dir(folder);
@@ -87,13 +87,13 @@ impl Peer {
 }
 
 /// Kapsa with a capsule in a folder.
-struct Kapsa<'a> {
+struct Ours<'a> {
     kapsa: &'a Path,
     helper: &'a Path,
     folder: &'a Path,
 }
 
-impl Kapsa<'_> {
+impl Ours<'_> {
     fn json(&self, args: &[&str]) -> Result<Value, String> {
         let mut command = Command::new(self.kapsa);
         command.current_dir(self.folder).env("KAPSA_MEMVID", self.helper);
@@ -103,7 +103,7 @@ impl Kapsa<'_> {
 }
 
 /// What the peer wrote is imported as it was.
-fn imports(peer: &Peer, ours: &Kapsa) -> Result<(), String> {
+fn imports(peer: &Sdk, ours: &Ours) -> Result<(), String> {
     let written = peer.call(&["write", "theirs.mv2"], ours.folder)?;
     let written: Value = serde_json::from_str(&written).map_err(|error| error.to_string())?;
     ours.json(&["init"])?;
@@ -145,7 +145,7 @@ fn imports(peer: &Peer, ours: &Kapsa) -> Result<(), String> {
 }
 
 /// What we export is opened and searched by the peer.
-fn exports(peer: &Peer, ours: &Kapsa) -> Result<(), String> {
+fn exports(peer: &Sdk, ours: &Ours) -> Result<(), String> {
     let long = "A paragraph of a long text.\n\n".repeat(200);
     let records = [
         json!({"uri": "peer/one", "title": "One", "text": format!("The {RARE}\n\n  sleeps.\n"),

@@ -10,6 +10,7 @@
 
 mod app;
 mod args;
+mod backend_kind;
 mod backends;
 mod calendar;
 mod command_model;

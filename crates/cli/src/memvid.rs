@@ -1,6 +1,6 @@
 //! The helper program that reads and writes `.mv2` files: where it is, and one call of it. It is a
-//! process of its own, so that what it takes is bounded: it works on a copy, within a time, and sets
-//! itself limits of memory and output. Knows nothing of what its lines of JSON mean.
+//! process of its own, so that what it takes is bounded: it works on a copy, within a time, and
+//! sets itself limits of memory and output. Knows nothing of what its lines of JSON mean.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::backends::BackendKind;
+use crate::backend_kind::BackendKind;
 use crate::examples;
 
 /// Hits of a question that are looked at, by default.
@@ -37,7 +37,13 @@ pub(crate) struct CompareBackends {
     #[arg(long, value_enum, value_name = "BACKEND")]
     pub(crate) candidate: BackendKind,
     /// Hits of each question to look at
-    #[arg(short = 'k', long = "limit", value_name = "N", default_value_t = COMPARED_HITS_DEFAULT, value_parser = super::hit_count)]
+    #[arg(
+        short = 'k',
+        long = "limit",
+        value_name = "N",
+        default_value_t = COMPARED_HITS_DEFAULT,
+        value_parser = super::hit_count
+    )]
     pub(crate) k: usize,
     /// Time under which 95 of 100 answers of the candidate must come, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = P95_DEFAULT)]

@@ -5,13 +5,15 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kapsa_memory::{EventType, NewEvent, Reader, Writer, event};
 use serde_json::{Value, json};
 
+use super::Backend;
 use super::local_memory::LocalMemory;
-use super::{Backend, BackendKind};
 use crate::app::App;
+use crate::backend_kind::BackendKind;
 use crate::error::{CliError, Result};
 use crate::moment;
 
@@ -19,6 +21,8 @@ use crate::moment;
 const EVENTS_ENDING: &str = ".fallback.jsonl";
 /// Largest file of events that is taken into the capsule, in bytes.
 const EVENTS_BYTES_MAX: u64 = 1 << 20;
+/// How long events may wait for another writer.
+const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 /// Codes of errors of a capsule that is there and only busy, or of a call that is wrong.
 const NOT_BROKEN: [&str; 3] = ["locked_by_writer", "capsule_elsewhere", "usage"];
 
@@ -98,7 +102,7 @@ fn handed_over(app: &App, capsule: &Path, file: &Path) -> std::result::Result<()
     });
     let events: Vec<NewEvent> = events.collect();
     let mut options = app.write_options(None);
-    options.lock_timeout = options.lock_timeout.min(crate::commands::EVENT_PATIENCE);
+    options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);
     Writer::open(capsule, options)
         .and_then(|mut writer| event::emit(&mut writer, events))
         .map_err(|error| error.to_string())?;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Backend, BackendKind, Note, Stored, unavailable};
+use super::{Backend, Note, StoredText, unavailable};
+use crate::backend_kind::BackendKind;
 use crate::error::{CliError, Result};
 use crate::memvid::ended;
 
@@ -110,9 +111,9 @@ fn plain(text: &str) -> String {
     if text.starts_with('-') { format!(" {text}") } else { text.to_string() }
 }
 
-fn stored(memory: Memory, score: f64) -> Stored {
+fn stored(memory: Memory, score: f64) -> StoredText {
     let title = memory.title.unwrap_or_default();
-    Stored { id: memory.id, title, text: memory.content, score }
+    StoredText { id: memory.id, title, text: memory.content, score }
 }
 
 impl Backend for LocalMemory {
@@ -135,7 +136,7 @@ impl Backend for LocalMemory {
         Ok(memory.map(|memory| memory.id).unwrap_or_default())
     }
 
-    fn find(&self, query: &str, limit: usize) -> Result<Vec<Stored>> {
+    fn find(&self, query: &str, limit: usize) -> Result<Vec<StoredText>> {
         let args = ["search", &plain(query), "--limit", &limit.to_string(), "--json"];
         let found: Option<Results> = self.call(&args)?;
         let results = found.and_then(|found| found.results).unwrap_or_default();
@@ -143,7 +144,7 @@ impl Backend for LocalMemory {
         Ok(hits.take(limit).collect())
     }
 
-    fn get(&self, id: &str) -> Result<Option<Stored>> {
+    fn get(&self, id: &str) -> Result<Option<StoredText>> {
         let memory: Option<Memory> = self.call(&["get", &plain(id), "--json"])?;
         Ok(memory.map(|memory| stored(memory, 0.0)))
     }

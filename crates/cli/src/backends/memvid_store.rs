@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use kapsa_memory::Uri;
 use serde_json::{Value, json};
 
-use super::{Backend, BackendKind, Note, Stored, unavailable};
+use super::{Backend, Note, StoredText, unavailable};
+use crate::backend_kind::BackendKind;
 use crate::error::Result;
 use crate::memvid::{Helper, Request};
 use crate::moment;
@@ -27,10 +28,10 @@ impl MemvidStore {
     }
 }
 
-fn stored(line: &Value) -> Stored {
+fn stored(line: &Value) -> StoredText {
     let text = |name: &str| line[name].as_str().unwrap_or_default().to_string();
     let score = line["score"].as_f64().unwrap_or_default();
-    Stored { id: text("uri"), title: text("title"), text: text("text"), score }
+    StoredText { id: text("uri"), title: text("title"), text: text("text"), score }
 }
 
 impl Backend for MemvidStore {
@@ -58,7 +59,7 @@ impl Backend for MemvidStore {
         Ok(uri)
     }
 
-    fn find(&self, query: &str, limit: usize) -> Result<Vec<Stored>> {
+    fn find(&self, query: &str, limit: usize) -> Result<Vec<StoredText>> {
         if !self.file.exists() {
             return Ok(Vec::new());
         }
@@ -66,7 +67,7 @@ impl Backend for MemvidStore {
         Ok(self.lines(Request::Find, &request, "hit")?.iter().map(stored).collect())
     }
 
-    fn get(&self, id: &str) -> Result<Option<Stored>> {
+    fn get(&self, id: &str) -> Result<Option<StoredText>> {
         if !self.file.exists() {
             return Ok(None);
         }

@@ -4,21 +4,18 @@
 //! With `memory_backend = "capsule"`, the default, nothing else is looked for and nobody is
 //! contacted. `memory_fallback = true` lets local-memory serve where the capsule cannot be opened.
 
-mod capsule_store;
 mod fallback;
 mod local_memory;
 mod memvid_store;
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::args::Verb;
+use crate::backend_kind::BackendKind;
 use crate::config_file::{ConfigFile, FILE};
 use crate::error::{CliError, Result};
-use capsule_store::CapsuleStore;
 use local_memory::LocalMemory;
 use memvid_store::MemvidStore;
 
@@ -48,13 +45,13 @@ pub(crate) trait Backend {
     ///
     /// # Errors
     /// What the store says.
-    fn find(&self, query: &str, limit: usize) -> Result<Vec<Stored>>;
+    fn find(&self, query: &str, limit: usize) -> Result<Vec<StoredText>>;
 
     /// The text with this id; none where there is none.
     ///
     /// # Errors
     /// What the store says.
-    fn get(&self, id: &str) -> Result<Option<Stored>>;
+    fn get(&self, id: &str) -> Result<Option<StoredText>>;
 }
 
 /// A text that is to be stored.
@@ -68,7 +65,7 @@ pub(crate) struct Note {
 
 /// A text that a store gave.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredText {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) text: String,
@@ -76,39 +73,14 @@ pub(crate) struct Stored {
     pub(crate) score: f64,
 }
 
-/// The stores by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BackendKind {
-    /// The capsule
-    #[default]
-    Capsule,
-    /// The daemon local-memory
-    LocalMemory,
-    /// A file of Memvid beside the capsule
-    Memvid,
-}
-
-impl BackendKind {
-    const ALL: [BackendKind; 3] =
-        [BackendKind::Capsule, BackendKind::LocalMemory, BackendKind::Memvid];
-
-    /// Its name, as it is written in the file.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            BackendKind::Capsule => "capsule",
-            BackendKind::LocalMemory => "local-memory",
-            BackendKind::Memvid => "memvid",
-        }
-    }
-
-    fn named(name: &str) -> Result<BackendKind> {
-        let known = BackendKind::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| {
-            let message = format!("{FILE}: the memory backend {name} is not available");
-            let names = BackendKind::ALL.map(BackendKind::name).join(", ");
-            CliError::user("invalid_config", message).hint(format!("memory_backend is {names}"))
-        })
-    }
+/// The store of a name.
+fn named(name: &str) -> Result<BackendKind> {
+    let known = BackendKind::ALL.into_iter().find(|kind| kind.name() == name);
+    known.ok_or_else(|| {
+        let message = format!("{FILE}: the memory backend {name} is not available");
+        let names = BackendKind::ALL.map(BackendKind::name).join(", ");
+        CliError::user("invalid_config", message).hint(format!("memory_backend is {names}"))
+    })
 }
 
 /// The keys of the file.
@@ -130,7 +102,7 @@ impl BackendSettings {
     pub(crate) fn find() -> Result<BackendSettings> {
         let Some(file) = ConfigFile::nearest()? else { return Ok(BackendSettings::default()) };
         let document: BackendDocument = file.parse()?;
-        let backend = document.memory_backend.as_deref().map(BackendKind::named).transpose()?;
+        let backend = document.memory_backend.as_deref().map(named).transpose()?;
         Ok(BackendSettings {
             backend: backend.unwrap_or_default(),
             fallback: document.memory_fallback.unwrap_or(false),
@@ -158,15 +130,15 @@ pub(crate) fn instead(app: &mut App, operation: &'static str) -> Result<Option<B
     Ok(Some(backend))
 }
 
-/// A store by its name, whatever the file says.
-pub(crate) fn open(app: &App, kind: BackendKind) -> Result<Box<dyn Backend + '_>> {
-    let backend: Box<dyn Backend + '_> = match kind {
-        BackendKind::Capsule => Box::new(CapsuleStore::open(app)?),
+/// A store other than the capsule by its name, whatever the file says.
+pub(crate) fn other(app: &App, kind: BackendKind) -> Result<Option<Box<dyn Backend>>> {
+    let backend: Box<dyn Backend> = match kind {
+        BackendKind::Capsule => return Ok(None),
         BackendKind::LocalMemory => Box::new(LocalMemory::of_environment()),
         BackendKind::Memvid => Box::new(MemvidStore::new(memvid_file(app)?)),
     };
     backend.health()?;
-    Ok(backend)
+    Ok(Some(backend))
 }
 
 /// Where Memvid keeps its store: beside the capsule, whether or not that exists.
@@ -176,46 +148,6 @@ fn memvid_file(app: &App) -> Result<PathBuf> {
         capsule => capsule?,
     };
     Ok(capsule.with_extension("mv2"))
-}
-
-/// Refuses a verb that only a capsule can serve, where the file names another store.
-pub(crate) fn expect_capsule(verb: &Verb, name: impl FnOnce() -> String) -> Result<()> {
-    if serves_any(verb) {
-        return Ok(());
-    }
-    let settings = BackendSettings::find()?;
-    match settings.backend {
-        BackendKind::Capsule => Ok(()),
-        backend => Err(unsupported(backend, format!("{} cannot serve {}", backend.name(), name()))),
-    }
-}
-
-/// Whether a verb is served by any store, names its store itself, or has to do with none.
-fn serves_any(verb: &Verb) -> bool {
-    matches!(
-        verb,
-        Verb::Put(_)
-            | Verb::Find(_)
-            | Verb::Get(_)
-            | Verb::Stats(_)
-            | Verb::Doctor
-            | Verb::Init(_)
-            | Verb::Create(_)
-            | Verb::Import(_)
-            | Verb::Export(_)
-            | Verb::Svc(_)
-            | Verb::Backend(_)
-            | Verb::Setup(_)
-            | Verb::Key(_)
-            | Verb::Model(_)
-            | Verb::Completions(_)
-            | Verb::Man(_)
-            | Verb::Redact(_)
-            | Verb::Tour
-            | Verb::Shell(_)
-            | Verb::Run(_)
-            | Verb::Hook(_)
-    )
 }
 
 pub(crate) fn unsupported(backend: BackendKind, message: String) -> CliError {

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use kapsa_memory::Uri;
 use serde::Deserialize;
 
+use super::capsule_store::CapsuleStore;
 use crate::app::{App, Status};
 use crate::args::{BackendVerb, CompareBackends};
-use crate::backends::{self, Backend, Stored};
+use crate::backend_kind::BackendKind;
+use crate::backends::{self, Backend, StoredText};
 use crate::config_file::read_text;
 use crate::error::{CliError, Result};
 use crate::render::counted;
@@ -40,8 +42,8 @@ struct Measured {
 pub(crate) fn run(app: &mut App, verb: &BackendVerb) -> Result<Status> {
     let BackendVerb::Compare(args) = verb;
     let questions = questions(args)?;
-    let reference = measured(&*backends::open(app, args.reference)?, &questions, args.k)?;
-    let candidate = measured(&*backends::open(app, args.candidate)?, &questions, args.k)?;
+    let reference = measured(&*opened(app, args.reference)?, &questions, args.k)?;
+    let candidate = measured(&*opened(app, args.candidate)?, &questions, args.k)?;
     let failures = failures(&reference, &candidate, Duration::from_millis(args.p95));
     let status = if failures.is_empty() { Status::Done } else { Status::Told(WORSE) };
     if app.out.is_json() {
@@ -74,6 +76,13 @@ pub(crate) fn run(app: &mut App, verb: &BackendVerb) -> Result<Status> {
     Ok(status)
 }
 
+fn opened(app: &App, kind: BackendKind) -> Result<Box<dyn Backend + '_>> {
+    match backends::other(app, kind)? {
+        Some(backend) => Ok(backend),
+        None => Ok(Box::new(CapsuleStore::open(app)?)),
+    }
+}
+
 fn questions(args: &CompareBackends) -> Result<Vec<Golden>> {
     let text = read_text(&args.golden, GOLDEN_BYTES_MAX)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -100,7 +109,7 @@ fn measured(backend: &dyn Backend, questions: &[Golden], k: usize) -> Result<Mea
         let hits = backend.find(&golden.query, k)?;
         times.push(begun.elapsed());
         count += 1;
-        let answers = |hit: &Stored| golden.relevant.iter().any(|wanted| is_meant(hit, wanted));
+        let answers = |hit: &StoredText| golden.relevant.iter().any(|wanted| is_meant(hit, wanted));
         let found = hits.iter().filter(|hit| answers(hit)).count();
         let wanted = golden.relevant.iter();
         let reached = wanted.filter(|wanted| hits.iter().any(|hit| is_meant(hit, wanted))).count();
@@ -126,7 +135,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
 }
 
 /// Whether a hit is one that was named: by its id, however short, or by a part of its text.
-fn is_meant(hit: &Stored, wanted: &str) -> bool {
+fn is_meant(hit: &StoredText, wanted: &str) -> bool {
     let canonical = || Uri::parse(wanted).is_ok_and(|uri| uri.as_str() == hit.id);
     !wanted.is_empty() && (hit.id == wanted || hit.text.contains(wanted) || canonical())
 }

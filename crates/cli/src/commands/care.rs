@@ -8,7 +8,8 @@ use kapsa_memory::{Coverage, Reader, check, checkpoint, policy};
 
 use crate::app::{self, App, Status, did};
 use crate::args;
-use crate::backends::{BackendKind, BackendSettings};
+use crate::backend_kind::BackendKind;
+use crate::backends::BackendSettings;
 use crate::error::{CliError, Done, Result};
 use crate::moment::readable;
 use crate::out_file::expect_folder_of;
@@ -36,7 +37,8 @@ pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let coverage = reader.coverage()?;
     let settings = BackendSettings::find()?;
     if app.out.is_json() {
-        return app.out.json(&StatsOut::of(&path, &stats, &coverage, settings));
+        let (backend, has_fallback) = (settings.backend.name(), settings.fallback);
+        return app.out.json(&StatsOut::of(&path, &stats, &coverage, backend, has_fallback));
     }
     let lines = stats_for_people(&path, &stats).into_iter().chain(vectors_for_people(&coverage));
     for (name, value) in lines.chain(backend_for_people(settings)) {

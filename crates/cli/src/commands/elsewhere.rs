@@ -2,13 +2,77 @@
 //! is refused, not left out.
 
 use crate::app::{App, did};
-use crate::args::{self, Fields};
-use crate::backends::{Backend, Note, unsupported};
+use crate::args::{self, Fields, Verb};
+use crate::backend_kind::BackendKind;
+use crate::backends::{self, Backend, BackendSettings, Note, StoredText, unsupported};
 use crate::error::{CliError, Done, Result};
-use crate::wire::backend::{FoundElsewhereOut, StoredElsewhereOut};
+use crate::wire::backend::{FoundElsewhereOut, HitElsewhereOut, StoredElsewhereOut};
 
-/// `kapsa put --text`.
-pub(super) fn put(app: &mut App, backend: &dyn Backend, args: &args::Put) -> Result<()> {
+/// `kapsa put`.
+pub(super) fn put(app: &mut App, args: args::Put) -> Result<()> {
+    match backends::instead(app, "put")? {
+        Some(backend) => put_there(app, &*backend, &args),
+        None => super::put::run(app, args),
+    }
+}
+
+/// `kapsa find`.
+pub(super) fn find(app: &mut App, args: args::Find) -> Result<()> {
+    match backends::instead(app, "find")? {
+        Some(backend) => find_there(app, &*backend, &args),
+        None => super::find::run(app, args),
+    }
+}
+
+/// `kapsa get`.
+pub(super) fn get(app: &mut App, args: &args::Get) -> Result<()> {
+    match backends::instead(app, "get")? {
+        Some(backend) => get_there(app, &*backend, args),
+        None => super::records::get(app, args),
+    }
+}
+
+/// Refuses a verb that only a capsule can serve, where the file names another store.
+pub(crate) fn expect_capsule(verb: &Verb, name: impl FnOnce() -> String) -> Result<()> {
+    if serves_any(verb) {
+        return Ok(());
+    }
+    let settings = BackendSettings::find()?;
+    match settings.backend {
+        BackendKind::Capsule => Ok(()),
+        backend => Err(unsupported(backend, format!("{} cannot serve {}", backend.name(), name()))),
+    }
+}
+
+/// Whether a verb is served by any store, names its store itself, or has to do with none.
+fn serves_any(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Put(_)
+            | Verb::Find(_)
+            | Verb::Get(_)
+            | Verb::Stats(_)
+            | Verb::Doctor
+            | Verb::Init(_)
+            | Verb::Create(_)
+            | Verb::Import(_)
+            | Verb::Export(_)
+            | Verb::Svc(_)
+            | Verb::Backend(_)
+            | Verb::Setup(_)
+            | Verb::Key(_)
+            | Verb::Model(_)
+            | Verb::Completions(_)
+            | Verb::Man(_)
+            | Verb::Redact(_)
+            | Verb::Tour
+            | Verb::Shell(_)
+            | Verb::Run(_)
+            | Verb::Hook(_)
+    )
+}
+
+fn put_there(app: &mut App, backend: &dyn Backend, args: &args::Put) -> Result<()> {
     let Some(text) = &args.text else {
         return Err(refused(backend, "takes one text at a time, with --text"));
     };
@@ -19,7 +83,7 @@ pub(super) fn put(app: &mut App, backend: &dyn Backend, args: &args::Put) -> Res
         return Err(CliError::user("invalid_record", "the text is empty"));
     }
     let note = Note {
-        uri: args.fields.uri.as_deref().map(|uri| app_uri(uri)).transpose()?,
+        uri: args.fields.uri.as_deref().map(app_uri).transpose()?,
         title: args.fields.title.clone().unwrap_or_default(),
         text: text.clone(),
     };
@@ -55,15 +119,15 @@ fn is_plain(fields: &Fields) -> bool {
         && fields.classification.is_none()
 }
 
-/// `kapsa find`.
-pub(super) fn find(app: &mut App, backend: &dyn Backend, args: &args::Find) -> Result<()> {
+fn find_there(app: &mut App, backend: &dyn Backend, args: &args::Find) -> Result<()> {
     if args.when.as_of.is_some() || args.when.mount.is_some() || app.global.branch.is_some() {
         return Err(refused(backend, "has no past, branches or mounts"));
     }
     let query = args.query.join(" ");
     let hits = backend.find(&query, args.k)?;
     if app.out.is_json() {
-        return app.out.json(&FoundElsewhereOut::of(backend, &query, &hits));
+        let shown = hits.iter().map(hit).collect();
+        return app.out.json(&FoundElsewhereOut::of(backend.kind().name(), &query, shown));
     }
     if hits.is_empty() {
         app.out.note(&format!("{} finds nothing", backend.kind().name()));
@@ -76,8 +140,16 @@ pub(super) fn find(app: &mut App, backend: &dyn Backend, args: &args::Find) -> R
     Ok(())
 }
 
-/// `kapsa get`.
-pub(super) fn get(app: &mut App, backend: &dyn Backend, args: &args::Get) -> Result<()> {
+fn hit(stored: &StoredText) -> HitElsewhereOut<'_> {
+    HitElsewhereOut {
+        id: &stored.id,
+        title: &stored.title,
+        text: &stored.text,
+        score: stored.score,
+    }
+}
+
+fn get_there(app: &mut App, backend: &dyn Backend, args: &args::Get) -> Result<()> {
     if args.seq.is_some() || args.when.as_of.is_some() || args.when.mount.is_some() {
         return Err(refused(backend, "has no past and no mounts"));
     }

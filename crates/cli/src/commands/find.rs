@@ -7,9 +7,8 @@ use kapsa_model::Reranker;
 
 use crate::app::{AnyReader, App};
 use crate::args::{Filters, Find, Group, SearchBy};
-use crate::backends;
 use crate::commands::asked::Asked;
-use crate::commands::{elsewhere, embed, names};
+use crate::commands::{embed, names};
 use crate::error::{CliError, Result};
 use crate::render::{self, Reading, counted};
 use crate::wire::FoundOut;
@@ -17,9 +16,6 @@ use crate::{calendar, models, moment, typed_time};
 
 /// `kapsa find`.
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
-    if let Some(backend) = backends::instead(app, "find")? {
-        return elsewhere::find(app, &*backend, &args);
-    }
     let explain = args.explain || args.ranking.mode == SearchBy::Explain;
     let (k, full, when) = (args.k, args.full, args.when.clone());
     let reranker = match args.reranking.rerank {

@@ -7,6 +7,7 @@ mod backend;
 mod backlog;
 mod bulk;
 mod bytes;
+mod capsule_store;
 mod care;
 mod clearance;
 mod context;
@@ -60,16 +61,13 @@ use kapsa_memory::Error;
 
 use crate::app::{App, Status, runs_as};
 use crate::args::Verb;
-use crate::backends;
 use crate::error::{CliError, Result};
 
-pub(crate) use asked::Asked;
-pub(crate) use find::by_meaning;
 pub(crate) use hook::{fail_open, open_verb, tell_failed};
 pub(crate) use text::take_standard_input;
 
 /// How long what is recorded beside an answer may wait for another writer.
-pub(crate) const EVENT_PATIENCE: Duration = Duration::from_secs(1);
+const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether a verb says nothing of a capsule, whoever calls it. Each line of a shell is a call of
 /// its own.
@@ -93,7 +91,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         }
         return Err(error);
     }
-    backends::expect_capsule(&verb, || name_of(&verb))?;
+    elsewhere::expect_capsule(&verb, || name_of(&verb))?;
     let Some(principal) = app.principal().map(str::to_string) else { return call(app, verb) };
     if needs_no_capsule(&verb) {
         return call(app, verb);
@@ -174,9 +172,9 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Shell(args) => return crate::shell::run(app, &args),
         Verb::Init(args) => init::init(app, &args),
         Verb::Create(args) => init::create(app, &args),
-        Verb::Put(args) => put::run(app, *args),
-        Verb::Get(args) => records::get(app, &args),
-        Verb::Find(args) => find::run(app, *args),
+        Verb::Put(args) => elsewhere::put(app, *args),
+        Verb::Get(args) => elsewhere::get(app, &args),
+        Verb::Find(args) => elsewhere::find(app, *args),
         Verb::Timeline(args) => records::timeline(app, *args),
         Verb::Forget(args) => records::forget(app, &args),
         Verb::History(args) => records::history(app, &args),

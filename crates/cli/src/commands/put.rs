@@ -12,13 +12,11 @@ use kapsa_memory::{Error, NewRecord, Reader, Uri, review};
 
 use super::bulk::Bulk;
 use super::defaults::Defaults;
-use super::elsewhere;
 use super::file;
 use super::known::{self, Known};
 use super::text::plain_text;
 use crate::app::{App, did};
 use crate::args::{self, EmbedWhen};
-use crate::backends;
 use crate::commands::documents;
 use crate::commands::embed::{Ahead, New};
 use crate::error::{CliError, Result};
@@ -28,9 +26,6 @@ use crate::wire::{PutOut, Tally};
 
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
-    if let Some(backend) = backends::instead(app, "put")? {
-        return elsewhere::put(app, &*backend, &args);
-    }
     let Stored { answer, embedding } = put(app, args)?;
     if let Answer::One(put, _) = &answer
         && put.change == Change::Held

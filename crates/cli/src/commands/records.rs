@@ -5,9 +5,8 @@ use kapsa_memory::{Record, Uri};
 
 use crate::app::{self, AnyReader, App, did};
 use crate::args::{Get, OneUri, Timeline};
-use crate::backends;
 use crate::commands::bytes::Bytes;
-use crate::commands::{elsewhere, find, names, put};
+use crate::commands::{find, names, put};
 use crate::error::{CliError, Done, Result};
 use crate::render;
 use crate::wire::record::HistoryOut;
@@ -17,9 +16,6 @@ use crate::wire::{RecordOut, Records};
 pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
     if args.raw && app.out.is_json() {
         return Err(CliError::usage("--raw and --json cannot be combined"));
-    }
-    if let Some(backend) = backends::instead(app, "get")? {
-        return elsewhere::get(app, &*backend, args);
     }
     let uri = app::uri(&args.uri)?;
     let (reader, record) = match args.seq {

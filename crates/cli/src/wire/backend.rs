@@ -5,12 +5,15 @@ use serde::Serialize;
 
 use super::Extent;
 use super::record::{FoundOut, RecordOut};
-use crate::backends::{Backend, Stored};
 
 /// What `find` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-#[allow(dead_code, reason = "each is printed on its own; together they describe the verb")]
+#[allow(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "each is printed on its own; together they describe the verb"
+)]
 pub(crate) enum FindAnswer<'a> {
     /// Of a capsule.
     Capsule(FoundOut<'a>),
@@ -21,7 +24,11 @@ pub(crate) enum FindAnswer<'a> {
 /// What `get` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-#[allow(dead_code, reason = "each is printed on its own; together they describe the verb")]
+#[allow(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "each is printed on its own; together they describe the verb"
+)]
 pub(crate) enum GetAnswer<'a> {
     /// Of a capsule.
     Capsule(RecordOut<'a>),
@@ -46,35 +53,24 @@ pub(crate) struct FoundElsewhereOut<'a> {
 /// A text that another store found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "HitElsewhere")]
-struct HitElsewhereOut<'a> {
+pub(crate) struct HitElsewhereOut<'a> {
     /// Its id there.
-    id: &'a str,
+    pub(crate) id: &'a str,
     /// Its title.
-    title: &'a str,
+    pub(crate) title: &'a str,
     /// The text.
-    text: &'a str,
+    pub(crate) text: &'a str,
     /// How well it answers, by the store's own measure.
-    score: f64,
+    pub(crate) score: f64,
 }
 
 impl<'a> FoundElsewhereOut<'a> {
     pub(crate) fn of(
-        backend: &dyn Backend,
+        backend: &'static str,
         query: &'a str,
-        hits: &'a [Stored],
+        hits: Vec<HitElsewhereOut<'a>>,
     ) -> FoundElsewhereOut<'a> {
-        let hit = |stored: &'a Stored| HitElsewhereOut {
-            id: &stored.id,
-            title: &stored.title,
-            text: &stored.text,
-            score: stored.score,
-        };
-        FoundElsewhereOut {
-            backend: backend.kind().name(),
-            query,
-            extent: Extent::whole(hits.len()),
-            hits: hits.iter().map(hit).collect(),
-        }
+        FoundElsewhereOut { backend, query, extent: Extent::whole(hits.len()), hits }
     }
 }
 

@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use super::key::{ExpectedChainOut, SignaturesOut};
 use super::{Time, Versions, show};
-use crate::backends::BackendSettings;
 
 /// Sizes and counts of a capsule.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -126,12 +125,13 @@ impl<'a> StatsOut<'a> {
         path: &Path,
         stats: &'a Stats,
         coverage: &'a Coverage,
-        settings: BackendSettings,
+        backend: &'static str,
+        has_fallback: bool,
     ) -> StatsOut<'a> {
         StatsOut {
             capsule_path: show(path),
-            memory_backend: settings.backend.name(),
-            memory_fallback: settings.fallback,
+            memory_backend: backend,
+            memory_fallback: has_fallback,
             capsule_id: &stats.capsule_id,
             format_version: stats.format_version,
             created_at: Time(stats.created_at),

@@ -3,9 +3,11 @@
 use kapsa_memory::request::FindRequest;
 use kapsa_memory::{AnyReader, Error, NewRecord, Record, Uri};
 
-use super::{Backend, BackendKind, Note, Stored};
+use super::asked::Asked;
+use super::find::by_meaning;
 use crate::app::App;
-use crate::commands::{Asked, by_meaning};
+use crate::backend_kind::BackendKind;
+use crate::backends::{Backend, Note, StoredText};
 use crate::error::Result;
 
 /// The capsule that a call means, opened once.
@@ -20,8 +22,8 @@ impl CapsuleStore<'_> {
     }
 }
 
-fn stored(record: &Record, score: f64) -> Stored {
-    Stored {
+fn stored(record: &Record, score: f64) -> StoredText {
+    StoredText {
         id: record.uri.as_str().to_string(),
         title: record.title.clone(),
         text: record.text.clone(),
@@ -45,13 +47,13 @@ impl Backend for CapsuleStore<'_> {
         Ok(writer.put(record)?.uri.as_str().to_string())
     }
 
-    fn find(&self, query: &str, limit: usize) -> Result<Vec<Stored>> {
+    fn find(&self, query: &str, limit: usize) -> Result<Vec<StoredText>> {
         let request = FindRequest { k: limit, or_plain: true, ..FindRequest::new(query) };
         let found = by_meaning(&mut Asked::default(), &self.reader, &request, None)?;
         Ok(found.hits.iter().map(|hit| stored(&hit.record, hit.score.into())).collect())
     }
 
-    fn get(&self, id: &str) -> Result<Option<Stored>> {
+    fn get(&self, id: &str) -> Result<Option<StoredText>> {
         match self.reader.get(&Uri::parse(id)?) {
             Ok(record) => Ok(Some(stored(&record, 0.0))),
             Err(Error::UriNotFound { .. }) => Ok(None),
