@@ -3,9 +3,8 @@
 //! What is text becomes the text of the record. Anything else is stored as its content, in blobs
 //! that files share; the text says what it is, so that it is found.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
@@ -14,7 +13,7 @@ use kapsa_memory::{CONTENT_BYTES_MAX, Content, ContentNames, Error, NewRecord, R
 use kapsa_memory::{split_content, tokens::first_bytes};
 
 use super::defaults::Defaults;
-use super::documents::unreadable;
+use super::documents::{content, unreadable};
 use super::put::{Answer, Stored, one, put_small};
 use super::turn::Turn;
 use crate::app::{App, owner_of};
@@ -137,52 +136,59 @@ struct Source<'a> {
     /// Its name without folders, as far as it can be kept.
     name: String,
     media_type: String,
+    /// What it says, where it is a document of a known format.
+    words: Option<String>,
 }
 
 impl<'a> Source<'a> {
-    /// Opens a regular file; nothing else is waited for.
     fn open(path: &'a Path) -> Result<Source<'a>> {
-        let failed = |error: std::io::Error| unreadable(path, &error.to_string());
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open(path)
-            .map_err(failed)?;
-        let found = file.metadata().map_err(failed)?;
-        if !found.is_file() {
-            return Err(unreadable(path, "not a regular file")
-                .hint("kapsa put --uri URI FILE stores one file; leave out --uri for a folder"));
-        }
-        if found.len() > CONTENT_BYTES_MAX {
+        let (file, size) = content::open(path).map_err(|unread| {
+            unread
+                .error
+                .hint("kapsa put --uri URI FILE stores one file; leave out --uri for a folder")
+        })?;
+        if size > CONTENT_BYTES_MAX {
             return Err(unreadable(path, "larger than 4 GiB"));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = first_bytes(&name, NAME_BYTES_MAX).to_string();
-        let size = found.len();
-        Ok(Source { path, file, size, name, media_type: UNKNOWN.to_string() })
+        Ok(Source { path, file, size, name, media_type: UNKNOWN.to_string(), words: None })
     }
 
     fn failed(&self, error: &std::io::Error) -> CliError {
         unreadable(self.path, &error.to_string())
     }
 
-    /// All of it where that is text which one record holds. Else says of what type it is.
+    /// All of it where that is text which one record holds. Else says of what type it is, and which
+    /// words are in it.
     fn text(&mut self) -> Result<Option<String>> {
         let mut bytes = Vec::new();
-        let limit = if self.size > TEXT_BYTES_MAX as u64 { HEAD_BYTES } else { u64::MAX };
+        let is_read = self.size <= content::DOCUMENT_BYTES_MAX;
+        let limit = if is_read { content::DOCUMENT_BYTES_MAX } else { HEAD_BYTES };
         let read = (&self.file).take(limit).read_to_end(&mut bytes);
         read.map_err(|error| self.failed(&error))?;
         if let Some(found) = infer::get(&bytes) {
             self.media_type = found.mime_type().to_string();
         }
-        let is_whole = limit == u64::MAX && !bytes.is_empty() && bytes.len() <= TEXT_BYTES_MAX;
-        Ok(String::from_utf8(bytes).ok().filter(|text| is_whole && !text.contains('\0')))
+        let is_whole = bytes.len() as u64 == self.size && !bytes.is_empty();
+        if is_whole && bytes.len() <= TEXT_BYTES_MAX && !bytes.contains(&0) {
+            match String::from_utf8(bytes) {
+                Ok(text) => return Ok(Some(text)),
+                Err(error) => bytes = error.into_bytes(),
+            }
+        }
+        self.words = is_whole.then(|| content::words(&self.name, &bytes)).flatten();
+        Ok(None)
     }
 
     /// The record of it, which is found by its name.
     fn record(&self, content: Content) -> NewRecord {
         let size = render::size(content.size_bytes());
-        let text = format!("{} ({}, {size})", self.name, content.media_type());
+        let mut text = format!("{} ({}, {size})", self.name, content.media_type());
+        if let Some(words) = &self.words {
+            let room = TEXT_BYTES_MAX - text.len() - 1;
+            text = format!("{text}\n{}", first_bytes(words, room));
+        }
         NewRecord {
             title: self.name.clone(),
             kind: KIND.to_string(),

@@ -55,6 +55,22 @@ fn a_file_of_any_bytes_comes_back_as_it_was() {
 }
 
 #[test]
+fn a_document_is_found_by_its_words_and_kept_as_it_was() {
+    let sandbox = Sandbox::new();
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../documents/tests/it/samples");
+    for (name, words) in [("harbour.pdf", "harbour"), ("lamp.docx", "lamp")] {
+        let path = format!("{samples}/{name}");
+        let uri = format!("file/{name}");
+        sandbox.ok(&["put", "--uri", &uri, &path]);
+        let text = sandbox.json(&["get", &uri])["text"].as_str().expect("a text").to_string();
+        assert!(text.lines().count() > 1 && text.to_lowercase().contains(words), "{text}");
+        let back = sandbox.path("back");
+        sandbox.ok(&["resolve-uri", &uri, "--out", back.to_str().expect("UTF-8")]);
+        assert!(bytes(&back) == bytes(path.as_ref()), "{name}");
+    }
+}
+
+#[test]
 fn text_is_the_text_of_its_record() {
     let sandbox = Sandbox::new();
     let text = "# Plan\r\n\r\nMove the queue to NATS.\n";

@@ -1,6 +1,6 @@
 //! What is in a file: a text as it is, or the parts of another format.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::unreadable;
 use crate::error::{CliError, Result};
 
 /// Largest document (64 MiB).
-const DOCUMENT_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const DOCUMENT_BYTES_MAX: u64 = 64 << 20;
 const MICROS: i64 = 1_000_000;
 
 /// What is in a file.
@@ -32,9 +32,9 @@ pub(super) struct Content {
 
 /// Why a file was not read.
 #[derive(Debug)]
-pub(super) struct Unread {
+pub(crate) struct Unread {
     pub(super) kind: SkipKind,
-    pub(super) error: CliError,
+    pub(crate) error: CliError,
 }
 
 impl Unread {
@@ -107,7 +107,24 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     bytes(path).and_then(|bytes| text(path, bytes)).map_err(|unread| unread.error)
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, Box<Unread>> {
+/// The words in a file of a format that is no text in itself; none where it has none, or they
+/// cannot be read.
+pub(crate) fn words(name: &str, bytes: &[u8]) -> Option<String> {
+    let format = Format::of(name, bytes)?;
+    // May be dropped: whoever stores the bytes needs no words, and finds the file by its name.
+    let text = kapsa_documents::read(format, bytes, &Limits::default()).ok()?;
+    let mut words = text.title.unwrap_or_default();
+    for section in text.sections {
+        for part in section.headings.iter().chain([&section.text]) {
+            words.push('\n');
+            words.push_str(part);
+        }
+    }
+    Some(words)
+}
+
+/// Opens a regular file, and says how large it is; nothing else is waited for.
+pub(crate) fn open(path: &Path) -> Result<(File, u64), Box<Unread>> {
     let failed =
         |error: std::io::Error| Unread::new(SkipKind::Unreadable, path, &error.to_string());
     let file = OpenOptions::new()
@@ -119,8 +136,14 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Box<Unread>> {
     if !found.is_file() {
         return Err(Unread::new(SkipKind::Special, path, "not a regular file"));
     }
-    let mut bytes =
-        Vec::with_capacity(usize::try_from(found.len().min(DOCUMENT_BYTES_MAX)).unwrap_or(0));
+    Ok((file, found.len()))
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Box<Unread>> {
+    let failed =
+        |error: std::io::Error| Unread::new(SkipKind::Unreadable, path, &error.to_string());
+    let (file, size) = open(path)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(DOCUMENT_BYTES_MAX)).unwrap_or(0));
     file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
         return Err(Unread::new(SkipKind::TooLarge, path, "larger than 64 MiB"));

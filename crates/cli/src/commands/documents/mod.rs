@@ -4,7 +4,7 @@
 //! and whatever else is passed over is counted by its kind. Symbolic links in folders are not
 //! followed, and nothing but regular files is ever opened.
 
-mod content;
+pub(crate) mod content;
 mod folder;
 mod moved;
 mod project;
