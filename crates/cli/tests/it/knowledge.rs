@@ -23,9 +23,9 @@ fn a_policy_is_captured_when_it_changes_and_named_by_stages() {
         (&diff["differences"][0]["part"], diff["differences"].as_array().map(Vec::len)),
         (&"weights".into(), Some(1))
     );
-    assert!(
-        sandbox.ok(&["resolve-uri", first["uri"].as_str().expect("a URI")]).starts_with("policy ")
-    );
+    let json = sandbox.ok(&["resolve-uri", first["uri"].as_str().expect("a URI")]);
+    let parts = serde_json::from_str(&json).expect("an object");
+    assert_eq!(kapsa_memory::policy::hash(&parts), first["hash"], "{json}");
     sandbox.ok(&["commit", "--stage", "plan"]);
     let events = sandbox.json(&["events", "--type", "StageTransition"]);
     assert_eq!(events["events"][0]["payload"]["policy_hash"], second["hash"]);
