@@ -153,7 +153,13 @@ fn get_there(app: &mut App, backend: &dyn Backend, args: &args::Get) -> Result<(
     if args.seq.is_some() || args.when.as_of.is_some() || args.when.mount.is_some() {
         return Err(refused(backend, "has no past and no mounts"));
     }
-    let found = backend.get(&args.uri)?.ok_or_else(|| {
+    let mut found = backend.get(&args.uri)?;
+    if found.is_none()
+        && let Ok(canonical) = app_uri(&args.uri)
+    {
+        found = backend.get(&canonical)?;
+    }
+    let found = found.ok_or_else(|| {
         let message = format!("{} has nothing of the id {}", backend.kind().name(), args.uri);
         CliError::user("uri_not_found", message)
     })?;

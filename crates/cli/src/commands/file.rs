@@ -6,8 +6,9 @@
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
+use std::time::SystemTime;
 
-use kapsa_memory::record::TEXT_BYTES_MAX;
+use kapsa_memory::record::{KIND_DEFAULT, TEXT_BYTES_MAX};
 use kapsa_memory::request::{Change, Put};
 use kapsa_memory::{CONTENT_BYTES_MAX, Content, ContentNames, Error, NewRecord, Record, Uri};
 use kapsa_memory::{split_content, tokens::first_bytes};
@@ -41,11 +42,22 @@ pub(super) fn put(
     path: &Path,
 ) -> Result<Stored> {
     let mut file = Source::open(path)?;
+    let uri = defaults.uri.clone().expect("a file is put under a URI");
     if let Some(text) = file.text()? {
-        return one(app, defaults, args, NewRecord { title: file.name, ..NewRecord::text(text) });
+        file.expect_same()?;
+        let record = NewRecord { title: file.name, ..NewRecord::text(text) };
+        if app.principal().is_none()
+            && let Some(put) = unchanged(app, &uri, &defaults.fill(record.clone()))?
+        {
+            return Ok(Stored { answer: Answer::One(put, None), embedding: None });
+        }
+        return one(app, defaults, args, record);
     }
     app.refuse_principals("put files that are not text")?;
-    let uri = defaults.uri.clone().expect("a file is put under a URI");
+    if let Some(why) = &file.unread {
+        let message = format!("{} is found by its name alone: {why}", path.display());
+        app.out.warn("partly_read", &message);
+    }
     let capsule = app.capsule()?;
     for _ in 0..TRIES_MAX {
         let content = store(app, &capsule, defaults, &mut file)?;
@@ -97,7 +109,10 @@ fn store(
     );
     match (failure, content) {
         (Some(error), _) => Err(error),
-        (None, content) => Ok(content?),
+        (None, content) => {
+            source.expect_same()?;
+            Ok(content?)
+        }
     }
 }
 
@@ -118,6 +133,7 @@ fn unchanged(app: &App, uri: &Uri, record: &kapsa_memory::NewRecord) -> Result<O
 
 fn is_same(there: &Record, new: &NewRecord) -> bool {
     let there = there.as_new();
+    let kind = if new.kind.is_empty() { KIND_DEFAULT } else { &new.kind };
     let kept = NewRecord {
         uri: there.uri.clone(),
         created_at: new.created_at.and(there.created_at),
@@ -125,7 +141,7 @@ fn is_same(there: &Record, new: &NewRecord) -> bool {
         access: new.access.as_ref().and(there.access.clone()),
         ..there
     };
-    kept == NewRecord { uri: kept.uri.clone(), ..new.clone() }
+    kept == NewRecord { uri: kept.uri.clone(), kind: kind.to_string(), ..new.clone() }
 }
 
 /// A file that is to be stored.
@@ -138,6 +154,10 @@ struct Source<'a> {
     media_type: String,
     /// What it says, where it is a document of a known format.
     words: Option<String>,
+    /// Why that is not known.
+    unread: Option<String>,
+    /// When it was changed last, as the file system has it.
+    modified: Option<SystemTime>,
 }
 
 impl<'a> Source<'a> {
@@ -152,7 +172,37 @@ impl<'a> Source<'a> {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = first_bytes(&name, NAME_BYTES_MAX).to_string();
-        Ok(Source { path, file, size, name, media_type: UNKNOWN.to_string(), words: None })
+        let mut source = Source {
+            path,
+            file,
+            size,
+            name,
+            media_type: UNKNOWN.to_string(),
+            words: None,
+            unread: None,
+            modified: None,
+        };
+        source.modified = source.changed()?;
+        Ok(source)
+    }
+
+    /// When it was changed last; none where the file system does not say.
+    fn changed(&self) -> Result<Option<SystemTime>> {
+        let found = self.file.metadata().map_err(|error| self.failed(&error))?;
+        if found.len() != self.size {
+            return Err(self.changed_meanwhile());
+        }
+        // May be dropped: where there is no time the size says what it can.
+        Ok(found.modified().ok())
+    }
+
+    fn changed_meanwhile(&self) -> CliError {
+        unreadable(self.path, "it changed while it was read").hint("put it again once it is whole")
+    }
+
+    /// Refuses a file that was changed since it was opened: what was read of it is of no version.
+    fn expect_same(&self) -> Result<()> {
+        if self.changed()? == self.modified { Ok(()) } else { Err(self.changed_meanwhile()) }
     }
 
     fn failed(&self, error: &std::io::Error) -> CliError {
@@ -167,17 +217,25 @@ impl<'a> Source<'a> {
         let limit = if is_read { content::DOCUMENT_BYTES_MAX } else { HEAD_BYTES };
         let read = (&self.file).take(limit).read_to_end(&mut bytes);
         read.map_err(|error| self.failed(&error))?;
-        if let Some(found) = infer::get(&bytes) {
+        let found = infer::get(&bytes);
+        if let Some(found) = &found {
             self.media_type = found.mime_type().to_string();
         }
+        // Some formats are made of letters and are no text all the same.
+        let is_other = found.is_some_and(|found| found.matcher_type() != infer::MatcherType::Text);
         let is_whole = bytes.len() as u64 == self.size && !bytes.is_empty();
-        if is_whole && bytes.len() <= TEXT_BYTES_MAX && !bytes.contains(&0) {
+        if !is_other && is_whole && bytes.len() <= TEXT_BYTES_MAX && !bytes.contains(&0) {
             match String::from_utf8(bytes) {
                 Ok(text) => return Ok(Some(text)),
                 Err(error) => bytes = error.into_bytes(),
             }
         }
-        self.words = is_whole.then(|| content::words(&self.name, &bytes)).flatten();
+        if is_whole {
+            match content::words(&self.name, &bytes) {
+                Ok(words) => self.words = words,
+                Err(error) => self.unread = Some(error.to_string()),
+            }
+        }
         Ok(None)
     }
 

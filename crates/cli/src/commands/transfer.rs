@@ -2,7 +2,7 @@
 //! thrown away.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -58,6 +58,10 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
         true if format.is_folder() => {
             return Err(CliError::usage("a folder cannot be written to standard output")
                 .hint("--format capsule or jsonl, or --out FOLDER"));
+        }
+        true if io::stdout().is_terminal() => {
+            return Err(CliError::usage("an export is not written to a terminal")
+                .hint("redirect it to a file or a pipe, or name a file with --out"));
         }
         true if app.out.is_json() => {
             return Err(CliError::usage("standard output holds the export, or the answer in JSON")

@@ -79,6 +79,16 @@ fn text_is_the_text_of_its_record() {
     let plan = sandbox.json(&["get", "S-1/17/artifact/plan.md"]);
     assert_eq!((&plan["text"], &plan["title"]), (&text.into(), &"plan.md".into()));
     assert_eq!(plan["file"], Value::Null);
+    let again = ["put", "--uri", "S-1/17/artifact/plan.md", file.to_str().expect("UTF-8")];
+    assert_eq!(sandbox.json(&again)["change"], "unchanged");
+    // A PDF may be all letters, and is no text.
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../documents/tests/it/samples");
+    sandbox.ok(&["put", "--uri", "file/columns", &format!("{samples}/columns.pdf")]);
+    assert_eq!(sandbox.json(&["get", "file/columns"])["file"]["media_type"], "application/pdf");
+    // What cannot be read is stored and told.
+    let cut = sandbox.write("cut.pdf", "%PDF-1.7\nnothing more");
+    let run = sandbox.run(&["put", "--uri", "file/cut", cut.to_str().expect("UTF-8")]);
+    assert!(run.code == Some(0) && run.err.contains("found by its name alone"), "{}", run.err);
     assert_eq!(sandbox.ok(&["resolve-uri", "S-1/17/artifact/plan.md"]), text);
 }
 

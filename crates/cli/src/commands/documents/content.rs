@@ -46,6 +46,10 @@ impl Unread {
 /// What is in a file.
 pub(super) fn of(path: &Path) -> Result<Content, Box<Unread>> {
     let bytes = bytes(path)?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        // Nothing is in it, whatever it is called: what was there before is gone.
+        return Ok(Content::default());
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(format) = Format::of(&name, &bytes) else {
         return Ok(Content { text: text(path, bytes)?, ..Content::default() });
@@ -107,12 +111,13 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     bytes(path).and_then(|bytes| text(path, bytes)).map_err(|unread| unread.error)
 }
 
-/// The words in a file of a format that is no text in itself; none where it has none, or they
-/// cannot be read.
-pub(crate) fn words(name: &str, bytes: &[u8]) -> Option<String> {
-    let format = Format::of(name, bytes)?;
-    // May be dropped: whoever stores the bytes needs no words, and finds the file by its name.
-    let text = kapsa_documents::read(format, bytes, &Limits::default()).ok()?;
+/// The words in a file of a format that is no text in itself; none where no such format is known.
+///
+/// # Errors
+/// Why they cannot be read.
+pub(crate) fn words(name: &str, bytes: &[u8]) -> Result<Option<String>, ReadError> {
+    let Some(format) = Format::of(name, bytes) else { return Ok(None) };
+    let text = kapsa_documents::read(format, bytes, &Limits::default())?;
     let mut words = text.title.unwrap_or_default();
     for section in text.sections {
         for part in section.headings.iter().chain([&section.text]) {
@@ -120,7 +125,7 @@ pub(crate) fn words(name: &str, bytes: &[u8]) -> Option<String> {
             words.push_str(part);
         }
     }
-    Some(words)
+    Ok(Some(words))
 }
 
 /// Opens a regular file, and says how large it is; nothing else is waited for.
