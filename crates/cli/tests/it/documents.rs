@@ -349,3 +349,39 @@ fn links_and_fifos_are_not_read() {
     sandbox.fails(&["put", "docs/pipe.md"], 1, "source_unreadable");
     sandbox.fails(&["put", "/dev/zero"], 1, "source_unreadable");
 }
+
+#[test]
+fn files_whose_names_are_alike_keep_passages_of_their_own() {
+    let sandbox = Sandbox::new();
+    for (name, text) in [
+        ("s/README.md", "upper"),
+        ("s/readme.md", "lower"),
+        ("s/a b.md", "space"),
+        ("s/a-b.md", "dash"),
+    ] {
+        sandbox.write(name, format!("# Usage\n\nOf the {text} file.\n"));
+    }
+    if std::fs::read_dir(sandbox.path("s")).expect("a folder").count() < 4 {
+        return; // This file system does not tell them apart either.
+    }
+    assert_eq!(sandbox.json(&["put", "s"])["added"], 4);
+    for text in ["upper", "lower", "space", "dash"] {
+        let found = sandbox.json(&["find", text]);
+        assert!(
+            found["hits"][0]["snippet"].as_str().is_some_and(|hit| hit.contains(text)),
+            "{found}"
+        );
+    }
+    let again = sandbox.json(&["put", "s"]);
+    assert_eq!((&again["unchanged"], &again["added"]), (&4.into(), &0.into()), "{again}");
+}
+
+#[test]
+fn a_document_that_was_emptied_has_no_passages() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/quay.py", "def moor():\n    return 1\n");
+    sandbox.ok(&["put", "src"]);
+    sandbox.write("src/quay.py", "\n");
+    assert!(sandbox.json(&["put", "src"])["forgotten"].as_u64() > Some(0));
+    assert_eq!(sandbox.count(), 0);
+}

@@ -2,7 +2,7 @@
 //! were put from, or to a folder above. What is the same file gets its name of now, and whoever
 //! asks for an old URI is led to the new one.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::access::Classified;
@@ -15,6 +15,8 @@ use crate::error::Result;
 
 /// Ends the URI of a passage whose name leads to another document.
 const OWN: &str = "-2";
+/// Digits of a hash that tell two documents apart whose names are alike.
+const MARK_DIGITS: usize = 8;
 
 /// What a capsule held before this put, to be looked through for older names.
 pub(super) struct Moved {
@@ -23,6 +25,8 @@ pub(super) struct Moved {
     folder: PathBuf,
     /// Older names that a document was found under already.
     found: HashSet<String>,
+    /// The document of each URI that this put gave.
+    given: HashMap<Uri, String>,
 }
 
 /// A document under a name of an older rule.
@@ -34,7 +38,12 @@ pub(super) struct Older {
 impl Moved {
     pub(super) fn of(app: &App, project: &Project) -> Result<Moved> {
         let folder = project.path_of("", Path::new("."));
-        Ok(Moved { reader: app.owner_reader()?, folder, found: HashSet::new() })
+        Ok(Moved {
+            reader: app.owner_reader()?,
+            folder,
+            found: HashSet::new(),
+            given: HashMap::new(),
+        })
     }
 
     /// What the capsule holds of the document under older names: names that end the one of now,
@@ -55,22 +64,39 @@ impl Moved {
         Ok(found)
     }
 
-    /// The passages with names of their own where an older one leads elsewhere: the names of a file
-    /// that is called so now are not those of the file that was called so before.
-    pub(super) fn own(&self, name: &str, mut passages: Vec<NewRecord>) -> Result<Vec<NewRecord>> {
-        let another = format!("/{name}");
+    /// The passages with names of their own where one leads elsewhere: to what was called so before
+    /// and has another name now, or to a file that is there as well and whose name differs in case,
+    /// spaces or punctuation only.
+    pub(super) fn own(
+        &mut self,
+        name: &str,
+        mut passages: Vec<NewRecord>,
+    ) -> Result<Vec<NewRecord>> {
+        let (another, mark) = (format!("/{name}"), mark(name));
         for uri in passages.iter_mut().filter_map(|passage| passage.uri.as_mut()) {
             let found = match self.reader.get(uri) {
-                Ok(found) => found,
-                Err(Error::UriNotFound { .. }) => continue,
+                Ok(found) => Some(found),
+                Err(Error::UriNotFound { .. }) => None,
                 Err(error) => return Err(error.into()),
             };
-            let source = found.source.as_ref().map_or("", |source| &source.path);
-            if found.uri != *uri && source.ends_with(&another) {
+            let is_given = self.given.get(uri).is_some_and(|other| other != name);
+            let source = found.as_ref().and_then(|found| found.source.as_ref());
+            let source = source.map_or("", |source| &source.path);
+            let is_alias = found.as_ref().is_some_and(|found| found.uri != *uri);
+            let is_beside = !is_alias && ![name, ""].contains(&source) && self.is_there(source);
+            if is_alias && source.ends_with(&another) {
                 *uri = Uri::parse(&format!("{uri}{OWN}"))?;
+            } else if is_given || is_beside {
+                *uri = Uri::parse(&format!("{uri}-{mark}"))?;
             }
+            self.given.insert(uri.clone(), name.to_string());
         }
         Ok(passages)
+    }
+
+    /// Whether a document of this name is a file.
+    fn is_there(&self, name: &str) -> bool {
+        self.folder.join(name).is_file()
     }
 
     fn records_of(&self, name: &str) -> Result<Vec<Record>> {
@@ -80,6 +106,11 @@ impl Moved {
         let records: Result<Vec<Record>, _> = self.reader.list(&request)?.collect();
         Ok(records?.into_iter().filter(is_passage).collect())
     }
+}
+
+/// What tells the URIs of a document from those of one whose name is alike.
+fn mark(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex()[..MARK_DIGITS].to_string()
 }
 
 /// Whether a record is a passage of a document.
