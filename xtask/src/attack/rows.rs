@@ -65,7 +65,6 @@ pub(super) const COMPLETION: VerbRow = row(
 /// All verbs.
 pub(super) const ROWS: &[VerbRow] = &[
     row("alias", Owners, &["{uri} {uri}"]),
-    row("backend", Owners, &[""]),
     row("backend compare", Owners, &["golden.jsonl --reference capsule --candidate capsule"]),
     row("blame", Owners, &["{uri}"]),
     row("branch", Owners, &[""]),
