@@ -214,8 +214,9 @@ fn is_told(mut answer: &File, length: u64) -> bool {
 fn broken(shown: &Path, status: ExitStatus, mut complaint: File) -> CliError {
     let mut said = Vec::new();
     // May be dropped: then nothing is known but how it ended.
-    let _ = complaint.rewind();
-    let _ = complaint.take(COMPLAINT_BYTES_MAX).read_to_end(&mut said);
+    let _ = complaint
+        .rewind()
+        .and_then(|()| complaint.take(COMPLAINT_BYTES_MAX).read_to_end(&mut said));
     let said = String::from_utf8_lossy(&said);
     let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
     let message = format!("{}: {PROGRAM} broke off ({status}): {said}", shown.display());

@@ -84,10 +84,11 @@ fn record(file: &Path, operation: &str, reason: &str) -> std::io::Result<()> {
 fn hand_over(app: &mut App, capsule: &Path) {
     let file = events_file(app);
     let Ok(found) = fs::metadata(&file) else { return };
-    if found.len() > EVENTS_BYTES_MAX {
-        return;
-    }
-    if let Err(error) = handed_over(app, capsule, &file) {
+    let done = match found.len() > EVENTS_BYTES_MAX {
+        true => Err("they are more than are read at once".to_string()),
+        false => handed_over(app, capsule, &file),
+    };
+    if let Err(error) = done {
         let message = format!("events of a fallback stay in {}: {error}", file.display());
         app.out.warn("event_not_recorded", &message);
     }
