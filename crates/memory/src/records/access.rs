@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::error::Result;
+use crate::error::{Result, misuse};
 use crate::records::kinds;
 use crate::records::record::{NewRecord, Record};
 use crate::records::uri::{self, Uri};
@@ -237,6 +237,33 @@ const PROFILE_KIND: &str = kinds::CLEARANCE;
 /// Whether a URI is one under which profiles are kept.
 pub(crate) fn is_of_profile(uri: &Uri) -> bool {
     uri.short().strip_prefix(PROFILES).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Refuses a record under the name of a profile that is not one, and a profile under another name:
+/// whoever reads the profile would find nothing to know.
+///
+/// # Errors
+/// [`crate::Error::InvalidOperation`].
+pub(crate) fn expect_profile(record: &NewRecord) -> Result<()> {
+    let under = record.uri.as_ref().filter(|uri| is_of_profile(uri));
+    if under.is_none() && record.kind != PROFILE_KIND {
+        return Ok(());
+    }
+    let is_level = |level: &serde_json::Value| {
+        level.as_str().is_some_and(|level| Classification::named(level).is_some())
+    };
+    let principal = record.metadata.get("principal").and_then(|name| name.as_str());
+    let domains = record.metadata.get("domains").and_then(|domains| domains.as_object());
+    let is_profile = record.kind == PROFILE_KIND
+        && domains.is_some_and(|domains| domains.values().all(is_level))
+        && principal.is_some_and(|name| ClearanceProfile::uri(name).ok().as_ref() == under);
+    if is_profile {
+        return Ok(());
+    }
+    Err(misuse(&format!(
+        "{PROFILES}/NAME and the kind {PROFILE_KIND} are for what NAME may know; \
+         `kapsa clearance set NAME` writes it"
+    )))
 }
 
 impl ClearanceProfile {

@@ -362,7 +362,11 @@ fn is_event(path: &str) -> bool {
 /// # Errors
 /// `InvalidOperation`.
 pub(crate) fn refuse_reserved(uri: &Uri) -> Result<()> {
-    if !uri.is_reserved() {
+    // Names like theirs that name nothing would look as if they did.
+    let is_alike = [PENDING_PREFIX, REMOTE_PREFIX, BLOB_PREFIX]
+        .iter()
+        .any(|begins| uri.short().starts_with(begins));
+    if !uri.is_reserved() && !is_alike {
         return Ok(());
     }
     let reason = format!(
@@ -416,6 +420,13 @@ mod tests {
             "a/signature/3",
         ] {
             assert!(!Uri::parse(free).expect("valid").is_reserved(), "{free}");
+        }
+        for refused in ["kapsa/blob/x", "kapsa/pending/x", "kapsa/remote/", "branch/x"] {
+            let uri = Uri::parse(refused);
+            assert!(
+                uri.is_err() || uri.is_ok_and(|uri| refuse_reserved(&uri).is_err()),
+                "{refused}"
+            );
         }
         for odd in ["", "a/b", "..", "a b"] {
             assert!(Uri::of_run(odd, "r", UriType::Card, "c").is_err(), "{odd:?}");

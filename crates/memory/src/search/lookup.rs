@@ -83,7 +83,7 @@ pub(crate) fn record(view: &View, sequence: u64) -> Result<Record> {
         return Ok(record);
     }
     // An erased record and a tombstone say nothing of whom they concern.
-    if record.tombstone || record.alias.is_some() || !view.may_know(&record) {
+    if record.tombstone || record.alias.is_some() || !view.may_still_know(&record)? {
         return Err(Error::Capsule(kapsa_capsule::Error::NoSuchRecord { sequence }));
     }
     shown(view, record)
@@ -99,7 +99,7 @@ pub(crate) fn revisions<'a>(view: &'a View, uri: &Uri) -> Result<Listing<'a>> {
         let mut known = Vec::new();
         for sequence in sequences {
             let record = view.store().record(sequence)?;
-            if !record.tombstone && record.alias.is_none() && view.may_know(&record) {
+            if !record.tombstone && record.alias.is_none() && view.may_still_know(&record)? {
                 known.push(sequence);
             }
         }

@@ -24,6 +24,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod counts;
 mod guard;
 pub(crate) mod known;
+mod present;
 pub(crate) mod raw;
 mod segment_tables;
 mod store;
@@ -201,7 +202,13 @@ impl View {
             return self.visible(uri);
         }
         let counting = self.counting(uri)?;
-        Ok(counting.into_iter().rev().find(|body| self.may_know(&body.record)))
+        let known = counting.into_iter().rev().find(|body| self.may_know(&body.record));
+        match known {
+            Some(body) if self.is_of_the_past() => {
+                Ok(self.may_still_know(&body.record)?.then_some(body))
+            }
+            known => Ok(known),
+        }
     }
 
     /// Every revision of a URI that this view sees, ascending.

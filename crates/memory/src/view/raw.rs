@@ -118,7 +118,7 @@ impl<'a> RawView<'a> {
     /// What the disk or a damaged file reports.
     pub fn known_record(&self, sequence: u64) -> Result<Option<Record>> {
         let record = self.view.store().record(sequence)?;
-        Ok(Some(record).filter(|record| self.view.may_know(record)))
+        Ok(self.view.may_still_know(&record)?.then_some(record))
     }
 
     /// Whether no later revision of its URI counts that whoever looks may know. Of revisions that

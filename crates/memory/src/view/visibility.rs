@@ -64,7 +64,7 @@ impl<'a> Visibility<'a> {
     /// Before anything is ranked, counted or cut: what is replaced or may not be known has no part
     /// in a search.
     pub(crate) fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
-        let visible = self.view.is_visible(candidate);
+        let visible = self.view.shows(candidate);
         self.unless_failed(visible)
     }
 

@@ -5,7 +5,7 @@
 use super::pending::{Pending, What};
 use super::transaction::Transaction;
 use crate::error::Result;
-use crate::records::access::{Access, Classified, ClearanceProfile};
+use crate::records::access::{Access, Classified, ClearanceProfile, expect_profile};
 use crate::records::codec::Envelope;
 use crate::records::record::{NewRecord, Record};
 use crate::records::uri::Uri;
@@ -46,6 +46,7 @@ impl Transaction<'_> {
 
     /// Adds a record that is not kept for review. What is hidden goes on contesting it.
     pub(super) fn add_put(&mut self, record: NewRecord, envelope: Envelope) -> Result<()> {
+        expect_profile(&record)?;
         let mut conflicts_with = Vec::new();
         if self.profile.is_some()
             && let Some(uri) = &record.uri

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kapsa_memory::access::{Access, Classification, Classified, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Change, Error, Filter, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest,
-    WriteOptions, Writer, branch, checkpoint, create, merge, optimize, policy, stats,
+    AsOf, Change, Error, Filter, FindRequest, Grouping, NewRecord, PrincipalReader, Reader, Record,
+    TimelineRequest, WriteOptions, Writer, branch, checkpoint, create, merge, optimize, policy,
+    stats,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -68,6 +69,12 @@ fn may(profile: &ClearanceProfile, written: &Written) -> bool {
         }
         level => clearance.is_some_and(|clearance| clearance.rank() >= level.rank()),
     }
+}
+
+/// The rule for any revision: what was said last of its URI holds for it as well.
+fn may_still(profile: &ClearanceProfile, written: &Written, all: &[Written]) -> bool {
+    let last = all.iter().rev().find(|other| !other.forgotten && other.uri == written.uri);
+    may(profile, written) && last.is_some_and(|last| may(profile, last))
 }
 
 fn history(random: &mut Random, writer: &mut Writer, count: usize) -> Vec<Written> {
@@ -139,7 +146,7 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
     let visible = |until: u64| -> BTreeSet<u64> {
         heads(all, until)
             .values()
-            .filter(|written| may(profile, written))
+            .filter(|written| may_still(profile, written, all))
             .map(|written| written.sequence)
             .collect()
     };
@@ -149,9 +156,10 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
         triples += all.len() as u64;
     };
     let find = |query: &str, k: usize| FindRequest { k, ..FindRequest::new(query) };
-    let hits = |request: &FindRequest| {
+    let sequences_of = |reader: &PrincipalReader, request: &FindRequest| {
         sequences(reader.find(request).expect("found").hits.iter().map(|hit| &hit.record))
     };
+    let hits = |request: &FindRequest| sequences_of(&reader, request);
     same("find", hits(&find("secret", 10_000)), &now);
     same("find by field", hits(&find("secret entity:acme", 10_000)), &now);
     same(
@@ -181,6 +189,7 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
     if middle > 0 {
         let then = reader.on("main", Some(&AsOf::Sequence(middle))).expect("a moment");
         same("as of", sequences(&then.timeline(&timeline).expect("listed")), &visible(middle));
+        same("find as of", sequences_of(&then, &find("secret", 10_000)), &visible(middle));
         let got = heads(all, last)
             .keys()
             .filter_map(|name| then.get(&uri(name)).ok())
@@ -230,7 +239,7 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
     same("get", got, &now);
     let known: BTreeSet<u64> = all
         .iter()
-        .filter(|written| !written.forgotten && may(profile, written))
+        .filter(|written| !written.forgotten && may_still(profile, written, all))
         .map(|written| written.sequence)
         .collect();
     same("history", lived, &known);
@@ -255,7 +264,8 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
         assert_eq!(same.is_some(), now.contains(&written.sequence), "{}", context("same text"));
     }
     let raw = reader.raw();
-    for written in all.iter().filter(|written| !written.forgotten && !may(profile, written)) {
+    let hidden = |written: &Written| !written.forgotten && !may_still(profile, written, all);
+    for written in all.iter().filter(|written| hidden(written)) {
         let record = raw.known_record(written.sequence).expect("it can be asked");
         assert!(record.is_none(), "seed {seed}: {profile:?} read {record:?} as it is stored");
     }
@@ -511,6 +521,33 @@ fn profiles_are_records_with_a_history_that_only_the_owner_reads() {
             && own.find(&FindRequest::new("what cro may know")).expect("found").hits.is_empty()
     );
     assert!(ClearanceProfile::uri("a/b").is_err());
+}
+
+#[test]
+fn nothing_else_takes_the_place_of_a_profile() {
+    let fixture = Fixture::new();
+    let profile = ClearanceProfile::new("cro").with("", Classification::Restricted);
+    let record = profile.record().expect("a record");
+    fixture.writer().put(record.clone()).expect("put");
+    let with = |key: &str, value: serde_json::Value| {
+        let mut other = record.clone();
+        other.metadata.insert(key.to_string(), value);
+        other
+    };
+    let named = |name: &str| NewRecord { uri: Some(uri(name)), ..record.clone() };
+    for other in [
+        NewRecord { uri: Some(uri("clearance/cro")), ..NewRecord::text("a note") },
+        with("principal", "cmo".into()),
+        with("domains", "all".into()),
+        with("domains", serde_json::json!({"": "everything"})),
+        named("clearance/cmo"),
+        named("note/cro"),
+        NewRecord { uri: None, ..record.clone() },
+    ] {
+        let refused = fixture.writer().put(other.clone());
+        assert!(matches!(refused, Err(Error::InvalidOperation { .. })), "{other:?}: {refused:?}");
+    }
+    assert_eq!(fixture.reader().clearance("cro").expect("told"), profile);
 }
 
 #[test]
