@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use kapsa_memory::check::LostFile;
 use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats};
 use kapsa_memory::{Coverage, Reader, check, checkpoint, policy};
 
@@ -221,13 +222,25 @@ pub(crate) fn salvage(app: &mut App, args: &args::Salvage) -> Result<Status> {
         progress.set(done, total)
     })?;
     drop(progress);
+    let incomplete = check::lost_files(&args.to)?;
     did(app, Done::new(format!("salvaged {}", counted(report.records, "record"))));
     if app.out.is_json() {
-        app.out.json(&SalvageOut::of(&path, &args.to, &report))?;
+        app.out.json(&SalvageOut::of(&path, &args.to, &report, &incomplete))?;
     } else {
+        incomplete_for_people(&mut app.out, &incomplete)?;
         salvage_for_people(&mut app.out, &args.to, &report)?;
     }
     Ok(if report.lost_records == 0 && !report.incomplete { Status::Done } else { Status::Unwell })
+}
+
+/// Names the files of which a part is missing.
+pub(crate) fn incomplete_for_people(out: &mut Output, files: &[LostFile]) -> Result<()> {
+    for LostFile { uri, sequence } in files {
+        out.line(&format!(
+            "incomplete: a part of the file of {uri} (#{sequence}) is missing; put the file again"
+        ))?;
+    }
+    Ok(())
 }
 
 fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Result<()> {

@@ -96,7 +96,7 @@ impl Report {
             documents: &self.documents,
             questions: self.answers.iter().map(question).collect(),
             history: self.history.iter().map(RecordOut::whole).collect(),
-            verify: VerifyOut::of(path, &self.verified),
+            verify: VerifyOut::of(path, &self.verified, &[]),
             next,
         }
     }

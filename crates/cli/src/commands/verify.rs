@@ -3,12 +3,14 @@
 
 use std::path::Path;
 
+use kapsa_memory::check::LostFile;
 use kapsa_memory::request::VerifyReport;
 use kapsa_memory::{
     Anchor, CapsuleError, CommitFault, Error, Fault, PublicKey, Reader, SignatureReport, audit,
     check,
 };
 
+use super::care::incomplete_for_people;
 use crate::app::{App, Status};
 use crate::args;
 use crate::config_file::read_text;
@@ -50,20 +52,24 @@ pub(crate) fn run(app: &mut App, args: &args::Verify) -> Result<Status> {
     let mut progress = Progress::new("checking", &app.out);
     let report = check::verify(&path, &mut |done, total| progress.set(done, total))?;
     drop(progress);
+    let lost = match report.problems.is_empty() {
+        true => check::lost_files(&path)?,
+        false => Vec::new(),
+    };
     let history = match report.problems.is_empty() {
         true => history(&path, &keys, expected, &app.out)?,
         // What is damaged says nothing that could be trusted.
         false => History::default(),
     };
     if app.out.is_json() {
-        let out = VerifyOut::of(&path, &report).with_chain(history.chain.as_deref());
+        let out = VerifyOut::of(&path, &report, &lost).with_chain(history.chain.as_deref());
         let out = out.with_signatures(history.signatures.as_ref()).with_anchor(history.anchor);
         app.out.json(&out)?;
     } else {
-        for_people(&mut app.out, &report)?;
+        for_people(&mut app.out, &report, &lost)?;
         history_for_people(&mut app.out, &history)?;
     }
-    let is_well = report.problems.is_empty() && history.is_as_expected();
+    let is_well = report.problems.is_empty() && lost.is_empty() && history.is_as_expected();
     Ok(if is_well { Status::Done } else { Status::Unwell })
 }
 
@@ -148,11 +154,12 @@ fn parse_chain(text: &str) -> Result<[u8; 32]> {
     Ok(chain)
 }
 
-fn for_people(out: &mut Output, report: &VerifyReport) -> Result<()> {
+fn for_people(out: &mut Output, report: &VerifyReport, lost: &[LostFile]) -> Result<()> {
     for problem in &report.problems {
         let frame = problem.frame.map_or_else(String::new, |frame| format!("frame {frame}, "));
         out.line(&format!("damaged: {frame}byte {}: {}", problem.offset, problem.what))?;
     }
+    incomplete_for_people(out, lost)?;
     if report.torn_bytes > 0 {
         out.line(&format!(
             "{} after the newest commit are left from an interrupted write; harmless",
@@ -165,7 +172,7 @@ fn for_people(out: &mut Output, report: &VerifyReport) -> Result<()> {
         counted(report.commits, "commit"),
         size(report.bytes),
     ];
-    let verdict = match report.problems.len() as u64 {
+    let verdict = match (report.problems.len() + lost.len()) as u64 {
         0 => "intact".to_string(),
         count => counted(count, "problem"),
     };

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use kapsa_memory::check::LostFile;
 use kapsa_memory::request::{
     Diagnosis, Level, MaintenanceReport, Problem, SalvageReport, Stats, VerifyReport,
 };
@@ -183,6 +184,9 @@ pub(crate) struct VerifyOut<'a> {
     torn_bytes: u64,
     /// What is damaged.
     problems: Vec<ProblemOut<'a>>,
+    /// Revisions whose file is not there as a whole, unless something is damaged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    incomplete_files: Vec<LostFileOut<'a>>,
     /// Chain of the newest commit, unless something is damaged: 64 hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     chain: Option<&'a str>,
@@ -207,10 +211,26 @@ struct ProblemOut<'a> {
     message: &'a str,
 }
 
+/// A revision of a file of which a part is missing.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "IncompleteFile")]
+struct LostFileOut<'a> {
+    /// URI of the file.
+    uri: &'a str,
+    /// The revision.
+    sequence: u64,
+}
+
+impl<'a> From<&'a LostFile> for LostFileOut<'a> {
+    fn from(file: &'a LostFile) -> LostFileOut<'a> {
+        LostFileOut { uri: &file.uri, sequence: file.sequence }
+    }
+}
+
 impl<'a> VerifyOut<'a> {
-    pub(crate) fn of(path: &Path, report: &'a VerifyReport) -> VerifyOut<'a> {
+    pub(crate) fn of(path: &Path, report: &'a VerifyReport, lost: &'a [LostFile]) -> VerifyOut<'a> {
         VerifyOut {
-            ok: report.problems.is_empty(),
+            ok: report.problems.is_empty() && lost.is_empty(),
             capsule_path: show(path),
             frame_count: report.frames,
             size_bytes: report.bytes,
@@ -218,6 +238,7 @@ impl<'a> VerifyOut<'a> {
             commit_count: report.commits,
             torn_bytes: report.torn_bytes,
             problems: report.problems.iter().map(ProblemOut::from).collect(),
+            incomplete_files: lost.iter().map(LostFileOut::from).collect(),
             chain: None,
             signatures: None,
             expected_chain: None,
@@ -267,6 +288,9 @@ pub(crate) struct SalvageOut<'a> {
     unfinished: u64,
     /// What is damaged.
     problems: Vec<ProblemOut<'a>>,
+    /// Revisions whose file is not there as a whole in the new capsule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    incomplete_files: Vec<LostFileOut<'a>>,
 }
 
 /// A range of sequences, both ends included.
@@ -280,7 +304,12 @@ struct LostOut {
 }
 
 impl<'a> SalvageOut<'a> {
-    pub(crate) fn of(path: &Path, to: &Path, report: &'a SalvageReport) -> SalvageOut<'a> {
+    pub(crate) fn of(
+        path: &Path,
+        to: &Path,
+        report: &'a SalvageReport,
+        incomplete: &'a [LostFile],
+    ) -> SalvageOut<'a> {
         SalvageOut {
             capsule_path: show(path),
             salvaged_path: show(to),
@@ -294,6 +323,7 @@ impl<'a> SalvageOut<'a> {
             incomplete: report.incomplete,
             unfinished: report.unfinished,
             problems: report.problems.iter().map(ProblemOut::from).collect(),
+            incomplete_files: incomplete.iter().map(LostFileOut::from).collect(),
         }
     }
 }

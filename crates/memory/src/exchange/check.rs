@@ -7,7 +7,9 @@ use kapsa_capsule::{
 };
 
 use crate::error::Result;
-use crate::records::request::{Diagnosis, Level, VerifyReport};
+use crate::records::request::{Diagnosis, LIMIT_NONE, Level, VerifyReport};
+use crate::tables::segments::CONTENT_TERM;
+use crate::view::{View, blobs};
 use crate::write::maintain::SEGMENTS_MANY;
 use crate::write::options::Progress;
 
@@ -23,6 +25,39 @@ const SAMPLE_BLOCKS: u64 = 16;
 /// says.
 pub fn verify(path: &Path, progress: Progress<'_>) -> Result<VerifyReport> {
     Ok(kapsa_capsule::verify(path, &mut |done, total| progress(done, Some(total)))?)
+}
+
+/// A file of which a part is missing, as a salvage leaves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostFile {
+    /// Its URI, as people write it.
+    pub uri: String,
+    /// The revision that names the content.
+    pub sequence: u64,
+}
+
+/// Every revision whose file is not there as a whole, in order; reads no content. The capsule at
+/// `path` is one that [`verify`] found no damage in.
+///
+/// # Errors
+/// As when it is opened.
+pub fn lost_files(path: &Path) -> Result<Vec<LostFile>> {
+    let view = View::new(Snapshot::open(path)?);
+    let store = view.store();
+    let filter = kapsa_index::Filter {
+        all: vec![vec![CONTENT_TERM.to_string()]],
+        ..kapsa_index::Filter::default()
+    };
+    let mut lost = Vec::new();
+    for sequence in store.searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)? {
+        let record = store.record(sequence)?;
+        if let Some(content) = &record.content
+            && !blobs::has_all(store, content)?
+        {
+            lost.push(LostFile { uri: record.uri.short().to_string(), sequence });
+        }
+    }
+    Ok(lost)
 }
 
 /// Looks at a path and says what is the matter with it. Never fails, never writes; does not read

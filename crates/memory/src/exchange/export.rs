@@ -62,7 +62,7 @@ pub struct Export<'a> {
     pub record_count: u64,
     /// How many URIs of memories are alive at its end.
     pub uri_count: u64,
-    /// How many of its records have the content of a file.
+    /// How many URIs have the content of a file at its end.
     pub file_count: u64,
     /// How many are checkpoints.
     pub checkpoint_count: u64,
@@ -258,16 +258,18 @@ impl<'a> Export<'a> {
             hasher.update(&(body.len() as u64).to_le_bytes()).update(&body);
             newest_us = newest_us.max(record.committed_at);
             export.record_count += u64::from(!record.is_blob());
-            export.file_count += u64::from(record.content.is_some());
             export.checkpoint_count += u64::from(record.system && record.kind == kinds::CHECKPOINT);
             export.event_count += u64::from(record.system && record.kind == kinds::EVENT);
             if !record.system {
                 let is_alive = !record.tombstone && record.alias.is_none();
-                alive.insert(record.uri.hash(), is_alive);
+                alive.insert(record.uri.hash(), (is_alive, record.content.is_some()));
             }
         }
         export.newest_us = newest_us;
-        export.uri_count = alive.into_values().filter(|is_alive| *is_alive).count() as u64;
+        for (is_alive, has_file) in alive.into_values() {
+            export.uri_count += u64::from(is_alive);
+            export.file_count += u64::from(is_alive && has_file);
+        }
         export.content_hash = hasher.finalize().to_hex().to_string();
         Ok(export)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kapsa_capsule::{CommitSpan, Snapshot, commits_after};
 
-use crate::error::{Result, misuse};
+use crate::error::{Error, Result, misuse};
 use crate::exchange::contents::first_blobs;
 use crate::exchange::parcel::{Chunk, Offer, Parcel, Point, Sender, carry_vectors, vectors_of};
 use crate::records::branch::Made;
@@ -174,7 +174,13 @@ impl Peer for LocalPeer {
         };
         let view = self.view.with(lineage);
         let mut join = Join::new(&view, id, next + all.len() as u64);
-        join.all(parcels.iter().map(Parcel::arrival).collect::<Result<_>>()?)?;
+        let arrivals = parcels.iter().map(Parcel::arrival).collect::<Result<Vec<_>>>()?;
+        for content in arrivals.iter().filter_map(|arrival| arrival.body.record.content.as_ref()) {
+            if !blobs::has_all(view.store(), content)? {
+                return Err(Error::ContentMissing);
+            }
+        }
+        join.all(arrivals)?;
         let places = join.places;
         all.extend(join.pending);
         writer.write(all)?;

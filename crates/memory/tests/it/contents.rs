@@ -233,6 +233,29 @@ fn content_that_is_not_there_is_refused_and_damage_is_named() {
     assert!(read(&f.reader(), "file/y").is_err());
 }
 
+#[test]
+fn a_file_of_which_a_part_was_lost_is_named() {
+    let f = Fixture::new();
+    put(&mut f.writer(), "file/x", &random("x", 9 * MIB));
+    put(&mut f.writer(), "file/y", &random("y", MIB));
+    let bytes = random("x", 9 * MIB);
+    let mut stored = std::fs::read(&f.path).expect("readable");
+    let part = &bytes[5 * MIB..5 * MIB + 64];
+    let at = stored.windows(64).position(|found| found == part).expect("stored plainly");
+    stored[at..at + 64].fill(0);
+    std::fs::write(&f.path, stored).expect("written");
+    let saved = f.path.with_file_name("saved.kapsa");
+    kapsa_memory::salvage(&f.path, &saved, &WriteOptions::new(clock), &mut |_, _| {})
+        .expect("salvaged");
+    let report = kapsa_memory::check::verify(&saved, &mut |_, _| {}).expect("can be checked");
+    let problems: Vec<&str> = report.problems.iter().map(|one| one.what.as_str()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    let lost = kapsa_memory::check::lost_files(&saved).expect("can be looked at");
+    let lost: Vec<_> = lost.iter().map(|file| (file.uri.as_str(), file.sequence)).collect();
+    assert_eq!(lost, [("file/x", 7)]);
+    assert!(read_at(&saved, "file/y") == random("y", MIB));
+}
+
 fn contains(path: &Path, part: &[u8]) -> bool {
     std::fs::read(path).expect("readable").windows(part.len()).any(|window| window == part)
 }

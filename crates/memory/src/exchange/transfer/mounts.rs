@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::hash_file;
 use super::stage::{Stage, folder_of};
 use crate::error::{Error, Result};
-use crate::exchange::check;
+use crate::exchange::check::{self, LostFile};
 use crate::exchange::sync::failed;
 use crate::records::request::{Diagnosis, Level};
 use crate::search::reader::Reader;
@@ -294,6 +294,10 @@ fn examine(copy: &Path, strict: bool, progress: Progress<'_>) -> Result<Vec<Diag
         problems.extend(
             report.problems.iter().map(|found| format!("byte {}: {}", found.offset, found.what)),
         );
+    }
+    if problems.is_empty() {
+        let incomplete = |file: &LostFile| format!("a part of the file of {} is missing", file.uri);
+        problems.extend(check::lost_files(copy)?.iter().map(incomplete));
     }
     if problems.is_empty() {
         return Ok(diagnostics);
