@@ -4,6 +4,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// The workspaces that programs come from; the policy is found above each.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "memvid/Cargo.toml"];
+
 /// Checks the policy; `args` name the checks, all four where there are none. Installs cargo-deny
 /// where it is missing.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
@@ -11,7 +14,12 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
         println!("cargo-deny is missing and takes a few minutes to install");
         cargo(repository, &["install", "--locked", "cargo-deny"], &[])?;
     }
-    cargo(repository, &["deny", "--locked", "check"], args)
+    for manifest in MANIFESTS {
+        println!("{manifest}");
+        let call = ["deny", "--locked", "--manifest-path", manifest, "check"];
+        cargo(repository, &call, args)?;
+    }
+    Ok(())
 }
 
 fn is_installed() -> bool {
