@@ -61,13 +61,18 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
             &format!("kapsa-{version}-{name}"),
         )?);
     }
-    let sums = output(Command::new("sha256sum").current_dir(&place).args(&archives))?;
+    print!("{}", with_installer(&place, &archives)?);
+    Ok(())
+}
+
+/// Puts the sums of the archives and the installer beside them. Returns the sums.
+fn with_installer(place: &Path, archives: &[String]) -> Result<String, String> {
+    let sums = output(Command::new("sha256sum").current_dir(place).args(archives))?;
     for (name, text) in [("SHA256SUMS", sums.as_str()), ("install.sh", INSTALLER)] {
         let path = place.join(name);
         fs::write(&path, text).map_err(|error| failed(&path, &error))?;
     }
-    print!("{sums}");
-    Ok(())
+    Ok(sums)
 }
 
 fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
@@ -173,4 +178,46 @@ fn output(command: &mut Command) -> Result<String, String> {
         return Err(format!("{command:?}: {}", output.status));
     }
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::harness::scratch::Scratch;
+
+    /// A program that says its version, and writes a page of a manual where it is asked for one.
+    const STAND_IN: &str =
+        "#!/bin/sh\nif [ \"$1\" = man ]; then echo page >\"$3/kapsa.1\"; else echo kapsa 0; fi\n";
+
+    #[test]
+    fn an_archive_brings_the_helper_beside_the_program() {
+        let scratch = Scratch::new("dist-test").expect("a folder");
+        let place = scratch.path();
+        let made = place.join("made");
+        fs::create_dir(&made).expect("a folder");
+        let programs = ["kapsa", HELPER].map(|name| {
+            let path = made.join(name);
+            fs::write(&path, STAND_IN).expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+            path
+        });
+        for file in BESIDE {
+            fs::write(place.join(file), file).expect("written");
+        }
+        let name = format!("kapsa-0.0.0-{}-unknown-linux-musl", env::consts::ARCH);
+        let packed = archive(place, place, &programs[0], &programs, &name).expect("packed");
+        with_installer(place, &[packed]).expect("summed");
+
+        let to = place.join("bin");
+        let mut install = Command::new("sh");
+        install.arg(place.join("install.sh")).arg(&to);
+        assert_eq!(output(&mut install).expect("installed").lines().next(), Some("kapsa 0"));
+        for name in ["kapsa", HELPER] {
+            let installed = fs::metadata(to.join(name)).expect("it is there");
+            assert_eq!(installed.permissions().mode() & 0o777, 0o755, "{name}");
+        }
+        assert!(place.join("share/man/man1/kapsa.1").is_file());
+    }
 }
