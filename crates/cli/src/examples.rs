@@ -563,10 +563,12 @@ Examples:
   kapsa import mem0 ~/.mem0/history.db --dry-run
   kapsa import server-memory memory.jsonl
   kapsa import memory.mv2 --dry-run
+  kapsa import local-memory --status           how much of it is here; needs its daemon
+  kapsa import local-memory --all && kapsa import local-memory --verify
   kapsa import claude-code ~/.claude/projects/my-project/memory --on-conflict skip
 
-Products: basic-memory, beads, chatgpt, claude, claude-code, codex, graphiti, letta, mem0, \
-memvid, obsidian, server-memory. Their ids name the records, so importing again adds nothing; what was \
+Products: basic-memory, beads, chatgpt, claude, claude-code, codex, graphiti, letta, \
+local-memory, mem0, memvid, obsidian, server-memory. Their ids name the records, so importing again adds nothing; what was \
 changed or forgotten here stays unless the source has it newer. What cannot be used is counted \
 and named, and the exit code is 1.
 

@@ -33,6 +33,8 @@ const ENDING: &str = "mv2";
 const OTHERS: [[u8; 4]; 2] = [*b"\x89KAP", *b"age-"];
 /// How much of what the program complains about is shown, in bytes.
 const COMPLAINT_BYTES_MAX: u64 = 400;
+/// What the program calls a file that another process holds.
+const LOCKED: &str = "locked";
 const HOW_TO_BUILD: &str = "cargo build --release --manifest-path memvid/Cargo.toml builds it; put \
                             it beside kapsa or on the PATH, or name it in KAPSA_MEMVID";
 
@@ -191,7 +193,9 @@ fn lines(answer: File) -> Result<Vec<Value>> {
         if let Some(error) = said.get("error") {
             let text = |name: &str| error[name].as_str().unwrap_or_default();
             let message = format!("{PROGRAM}: {} ({})", text("message"), text("code"));
-            return Err(CliError::user("memvid_failed", message));
+            let is_locked = text("code") == LOCKED;
+            let code = if is_locked { "locked_by_writer" } else { "memvid_failed" };
+            return Err(CliError::user(code, message));
         }
         all.push(said);
     }

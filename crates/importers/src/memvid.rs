@@ -56,33 +56,64 @@ pub(crate) fn read(
     Ok(source)
 }
 
-/// Joins the pages of long texts that an export of ours wrote.
-fn joined(frames: Vec<Value>) -> Vec<Value> {
-    let is_page = |frame: &Value| !text(&rest(frame), "part_of").is_empty();
-    let (pages, mut frames): (Vec<Value>, Vec<Value>) = frames.into_iter().partition(is_page);
-    let mut by_name: BTreeMap<(String, u64), String> = BTreeMap::new();
-    for page in pages.iter().filter(|page| text(page, "status") == "active") {
-        let rest = rest(page);
-        let number = rest.get("part").and_then(Value::as_u64).unwrap_or_default();
-        by_name.insert((text(&rest, "part_of"), number), text(page, "text"));
-    }
-    for frame in &mut frames {
-        let Some(total) = rest(frame).get("parts").and_then(Value::as_u64) else { continue };
-        let uri = text(frame, "uri");
-        let mut whole = text(frame, "text");
-        let pages = by_name.range((uri.clone(), 2)..=(uri, total));
-        let mut found = 1;
-        pages.for_each(|(_, page)| {
-            whole.push_str(page);
-            found += 1;
-        });
-        if found == total {
-            frame["text"] = json!(whole);
-        } else {
-            frame["error"] = json!(format!("{found} of its {total} pages are there"));
+/// Frames as the helper program tells them, as documents: the pages of a long text that Kapsa wrote
+/// are joined, and a title that the library made has gone. What misses pages has an `error`.
+#[must_use]
+pub fn memvid_documents(frames: Vec<Value>) -> Vec<Value> {
+    let mut documents = joined(frames);
+    for document in &mut documents {
+        let given = rest(document);
+        if given.get("title").is_some() {
+            document["title"] = json!(text(&given, "title"));
         }
     }
-    frames
+    documents
+}
+
+/// Joins the pages of long texts.
+fn joined(frames: Vec<Value>) -> Vec<Value> {
+    let is_page = |frame: &Value| !text(&rest(frame), "part_of").is_empty();
+    let (pages, mut documents): (Vec<Value>, Vec<Value>) = frames.into_iter().partition(is_page);
+    let mut by_name: BTreeMap<(String, u64), Vec<&Value>> = BTreeMap::new();
+    for page in &pages {
+        let rest = rest(page);
+        let number = rest.get("part").and_then(Value::as_u64).unwrap_or_default();
+        by_name.entry((text(&rest, "part_of"), number)).or_default().push(page);
+    }
+    let revisions: Vec<(String, u64)> =
+        documents.iter().map(|it| (text(it, "uri"), id_of(it))).collect();
+    for document in &mut documents {
+        let Some(total) = rest(document).get("parts").and_then(Value::as_u64) else { continue };
+        let uri = text(document, "uri");
+        let is_active = text(document, "status") == "active";
+        let begin = id_of(document);
+        // Pages of an older revision stand between it and the next one.
+        let later = revisions.iter().filter(|(name, id)| *name == uri && *id > begin);
+        let end = later.map(|(_, id)| *id).min().unwrap_or(u64::MAX);
+        let is_its = |page: &&&Value| match is_active {
+            true => text(page, "status") == "active",
+            false => (begin..end).contains(&id_of(page)),
+        };
+        let mut whole = text(document, "text");
+        let mut found = 1;
+        for (_, pages) in by_name.range((uri.clone(), 2)..=(uri, total)) {
+            if let Some(page) = pages.iter().find(is_its).filter(|page| page.get("text").is_some())
+            {
+                whole.push_str(&text(page, "text"));
+                found += 1;
+            }
+        }
+        if found == total {
+            document["text"] = json!(whole);
+        } else {
+            document["error"] = json!(format!("{found} of its {total} pages are there"));
+        }
+    }
+    documents
+}
+
+fn id_of(frame: &Value) -> u64 {
+    frame.get("id").and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// What an export of ours keeps beside the fields of Memvid.

@@ -3,10 +3,12 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::error::Error;
 use crate::input::foreign;
 use crate::item::Source;
-use crate::{beads, chats, graphiti, letta, markdown, mem0, memvid, server_memory};
+use crate::{beads, chats, graphiti, letta, local_memory, markdown, mem0, memvid, server_memory};
 
 /// A product.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +29,8 @@ enum Read {
     Here(fn(&'static str, &Path) -> Result<Source, Error>),
     /// By the helper program of this name; here what it answers.
     Helper(&'static str, fn(&'static str, &Path, &mut dyn BufRead) -> Result<Source, Error>),
+    /// From what its own program answers; it has no file.
+    Asked(fn(&'static str, &[Value]) -> Source),
 }
 
 impl Product {
@@ -46,6 +50,7 @@ impl Product {
             Read::Helper(program, _) => {
                 Err(foreign(path, format!("it is read by the program {program}")))
             }
+            Read::Asked(_) => Err(foreign(path, "the program is asked, and no file is read")),
         }
     }
 
@@ -53,8 +58,17 @@ impl Product {
     #[must_use]
     pub fn helper(&self) -> Option<&'static str> {
         match self.read {
-            Read::Here(_) => None,
+            Read::Here(_) | Read::Asked(_) => None,
             Read::Helper(program, _) => Some(program),
+        }
+    }
+
+    /// Reads memories as the product's own program answers them; none where it has files.
+    #[must_use]
+    pub fn read_memories(&self, memories: &[Value]) -> Option<Source> {
+        match self.read {
+            Read::Here(_) | Read::Helper(..) => None,
+            Read::Asked(read) => Some(read(self.name, memories)),
         }
     }
 
@@ -65,14 +79,14 @@ impl Product {
     /// such program.
     pub fn read_answer(&self, path: &Path, answer: &mut dyn BufRead) -> Result<Source, Error> {
         match self.read {
-            Read::Here(read) => read(self.name, path),
             Read::Helper(_, read) => read(self.name, path, answer),
+            Read::Here(_) | Read::Asked(_) => self.read(path),
         }
     }
 }
 
 /// All products, by name.
-pub const PRODUCTS: [Product; 12] = [
+pub const PRODUCTS: [Product; 13] = [
     Product {
         name: "basic-memory",
         title: "basic-memory",
@@ -120,6 +134,12 @@ pub const PRODUCTS: [Product; 12] = [
         title: "Letta",
         reads: "an agent file (.af)",
         read: Read::Here(letta::read),
+    },
+    Product {
+        name: "local-memory",
+        title: "local-memory",
+        reads: "what its program finds (no PATH; --status, --dry-run, --all or --verify)",
+        read: Read::Asked(local_memory::read),
     },
     Product {
         name: "mem0",

@@ -114,8 +114,17 @@ pub(crate) struct Import {
     #[arg(long, conflicts_with = "path")]
     pub(crate) require_verified: bool,
     /// Show what would be imported without writing
-    #[arg(long)]
+    #[arg(long, group = "how")]
     pub(crate) dry_run: bool,
+    /// Of local-memory: say how many memories there are, and how many of them are here
+    #[arg(long, group = "how", conflicts_with = "path")]
+    pub(crate) status: bool,
+    /// Of local-memory: import everything that is found, after a backup of the capsule
+    #[arg(long, group = "how", conflicts_with = "path")]
+    pub(crate) all: bool,
+    /// Of local-memory: compare what is there with what is here; exit code 1 if anything differs
+    #[arg(long, group = "how", conflicts_with = "path")]
+    pub(crate) verify: bool,
     /// What to do where a record is here already and differs
     #[arg(long, value_enum, value_name = "HOW", default_value_t = OnConflict::Newer)]
     pub(crate) on_conflict: OnConflict,

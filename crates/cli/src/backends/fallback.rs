@@ -1,6 +1,6 @@
-//! What serves when the capsule cannot be opened, where that is allowed: local-memory, if it is
-//! well. That it did is an event, which is kept in a file beside the capsule until the capsule can
-//! take it.
+//! What serves when the capsule or a file of Memvid cannot be opened, where that is allowed:
+//! local-memory, if it is well. That it did is an event, which is kept in a file beside the capsule
+//! until the capsule can take it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -23,7 +23,7 @@ const EVENTS_ENDING: &str = ".fallback.jsonl";
 const EVENTS_BYTES_MAX: u64 = 1 << 20;
 /// How long events may wait for another writer.
 const EVENT_PATIENCE: Duration = Duration::from_secs(1);
-/// Codes of errors of a capsule that is there and only busy, or of a call that is wrong.
+/// Codes of errors of a store that is there and only busy, or of a call that is wrong.
 const NOT_BROKEN: [&str; 3] = ["locked_by_writer", "capsule_elsewhere", "usage"];
 
 /// local-memory, where the capsule cannot be opened and local-memory is well; none where the
@@ -41,17 +41,31 @@ pub(super) fn take(app: &mut App, operation: &'static str) -> Result<Option<Box<
         }
         Err(error) => error,
     };
+    serve(app, BackendKind::Capsule, operation, error).map(Some)
+}
+
+/// local-memory in place of a store that cannot be opened, if it is well; else why that store
+/// cannot.
+pub(super) fn serve(
+    app: &mut App,
+    from: BackendKind,
+    operation: &'static str,
+    error: CliError,
+) -> Result<Box<dyn Backend>> {
+    if NOT_BROKEN.contains(&error.code) {
+        return Err(error);
+    }
     let memory = LocalMemory::of_environment();
     if let Err(unwell) = memory.health() {
         let message = format!("{}; {}", error.message, unwell.message);
         return Err(CliError { message, ..error });
     }
-    let recorded = record(&events_file(app), operation, &error.message);
+    let recorded = record(&events_file(app), from, operation, &error.message);
     let kept = recorded.err().map_or_else(String::new, |why| format!("; not recorded: {why}"));
     let name = BackendKind::LocalMemory.name();
     let message = format!("{}: {name} serves {operation}{kept}", error.message);
     app.out.warn("fallback_activated", &message);
-    Ok(Some(Box::new(memory)))
+    Ok(Box::new(memory))
 }
 
 /// The file of events beside the capsule that is meant.
@@ -62,9 +76,9 @@ fn events_file(app: &App) -> PathBuf {
 }
 
 /// Adds an event to the file.
-fn record(file: &Path, operation: &str, reason: &str) -> std::io::Result<()> {
+fn record(file: &Path, from: BackendKind, operation: &str, reason: &str) -> std::io::Result<()> {
     let payload = json!({
-        "from_backend": BackendKind::Capsule.name(),
+        "from_backend": from.name(),
         "to_backend": BackendKind::LocalMemory.name(),
         "reason": reason,
         "operation": operation,

@@ -2,14 +2,18 @@
 
 use std::path::PathBuf;
 
+use kapsa_importers::memvid_documents;
 use kapsa_memory::Uri;
 use serde_json::{Value, json};
 
 use super::{Backend, Note, StoredText, unavailable};
 use crate::backend_kind::BackendKind;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::memvid::{Helper, Request};
 use crate::moment;
+
+/// What is searched to see whether a file can be.
+const ANY_QUERY: &str = "the";
 
 /// A store in one file, made by the first put.
 pub(super) struct MemvidStore {
@@ -19,6 +23,12 @@ pub(super) struct MemvidStore {
 impl MemvidStore {
     pub(super) fn new(file: PathBuf) -> MemvidStore {
         MemvidStore { file }
+    }
+
+    /// Whether the file can be opened: by a search in it, if it is there.
+    pub(super) fn opens(&self) -> Result<()> {
+        self.health()?;
+        self.find(ANY_QUERY, 1).map(drop)
     }
 
     /// The lines of one kind that the program answers.
@@ -71,10 +81,16 @@ impl Backend for MemvidStore {
         if !self.file.exists() {
             return Ok(None);
         }
-        let frames = self.lines(Request::Read, &Value::Null, "frame")?;
-        let frame = frames.iter().rev().find(|frame| {
-            frame["uri"].as_str() == Some(id) && frame["status"].as_str() == Some("active")
+        let documents = memvid_documents(self.lines(Request::Read, &Value::Null, "frame")?);
+        let found = documents.iter().rev().find(|document| {
+            document["uri"].as_str() == Some(id) && document["status"].as_str() == Some("active")
         });
-        Ok(frame.map(stored))
+        match found.map(|document| (document, document["error"].as_str())) {
+            None => Ok(None),
+            Some((document, None)) => Ok(Some(stored(document))),
+            Some((_, Some(error))) => {
+                Err(CliError::user("memvid_failed", format!("{id} cannot be read: {error}")))
+            }
+        }
     }
 }

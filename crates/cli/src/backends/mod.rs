@@ -2,7 +2,8 @@
 //! which one does, by `memory_backend` in `kapsa.toml`, and what a store must be able to do.
 //!
 //! With `memory_backend = "capsule"`, the default, nothing else is looked for and nobody is
-//! contacted. `memory_fallback = true` lets local-memory serve where the capsule cannot be opened.
+//! contacted. `memory_fallback = true` lets local-memory serve where the capsule, or the file of
+//! Memvid, cannot be opened.
 
 mod fallback;
 mod local_memory;
@@ -16,7 +17,7 @@ use crate::app::App;
 use crate::backend_kind::BackendKind;
 use crate::config_file::{ConfigFile, FILE};
 use crate::error::{CliError, Result};
-use local_memory::LocalMemory;
+pub(crate) use local_memory::LocalMemory;
 use memvid_store::MemvidStore;
 
 /// What was measured of Memvid; who chooses it is told each time.
@@ -94,7 +95,7 @@ struct BackendDocument {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BackendSettings {
     pub(crate) backend: BackendKind,
-    /// Whether local-memory serves where the capsule cannot be opened.
+    /// Whether local-memory serves where the store cannot be opened.
     pub(crate) fallback: bool,
 }
 
@@ -117,7 +118,16 @@ pub(crate) fn instead(app: &mut App, operation: &'static str) -> Result<Option<B
         BackendKind::Capsule if settings.fallback => return fallback::take(app, operation),
         BackendKind::Capsule => return Ok(None),
         BackendKind::LocalMemory => Box::new(LocalMemory::of_environment()),
-        BackendKind::Memvid => Box::new(MemvidStore::new(memvid_file(app)?)),
+        kind @ BackendKind::Memvid => {
+            let store = MemvidStore::new(memvid_file(app)?);
+            let opened = if settings.fallback { store.opens() } else { Ok(()) };
+            match opened {
+                Ok(()) => Box::new(store),
+                // A principal is served by neither.
+                Err(_) if app.principal().is_some() => Box::new(store),
+                Err(error) => return fallback::serve(app, kind, operation, error).map(Some),
+            }
+        }
     };
     if app.principal().is_some() {
         let message = format!("{} knows no principals", backend.kind().name());

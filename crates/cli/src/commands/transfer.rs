@@ -45,6 +45,7 @@ const FIRST_BYTES: u64 = 64;
 const SECONDS_PER_DAY: u64 = 86_400;
 /// The product whose files are known without its name.
 const MEMVID: &str = "memvid";
+const LOCAL_MEMORY: &str = "local-memory";
 
 /// `kapsa export`.
 pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
@@ -350,6 +351,15 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<Status> {
         let name = args.file.to_string_lossy();
         let product = Product::named(&name).ok_or_else(|| unknown_product(&name))?;
         return super::import::run(app, args, product, path);
+    }
+    if args.file == Path::new(LOCAL_MEMORY) && args.mount_as.is_none() {
+        let product = Product::named(LOCAL_MEMORY).ok_or_else(|| unknown_product(LOCAL_MEMORY))?;
+        return super::import::of_local_memory(app, args, product);
+    }
+    if args.status || args.all || args.verify {
+        return Err(CliError::usage(format!(
+            "--status, --all and --verify are for kapsa import {LOCAL_MEMORY}"
+        )));
     }
     if is_memvid(&args.file) && args.mount_as.is_none() {
         let product = Product::named(MEMVID).ok_or_else(|| unknown_product(MEMVID))?;

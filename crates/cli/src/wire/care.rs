@@ -22,7 +22,7 @@ pub(crate) struct StatsOut<'a> {
     /// The store that serves `put --text`, `find` and `get`.
     #[schemars(extend("enum" = ["capsule", "local-memory", "memvid"]))]
     memory_backend: &'static str,
-    /// Whether local-memory serves where the capsule cannot be opened.
+    /// Whether local-memory serves where the store cannot be opened.
     memory_fallback: bool,
     /// Its id: 32 hexadecimal digits. Copies have the same.
     capsule_id: &'a str,

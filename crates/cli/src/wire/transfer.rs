@@ -95,12 +95,14 @@ impl<'a> MountsOut<'a> {
     }
 }
 
-/// What `import` answers: what it mounted, or with a product what came of its memory.
+/// What `import` answers: what it mounted, or with a product what came of its memory, or with
+/// `--status` or `--verify` how that compares with what is here.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ImportAnswer<'a> {
     Mount(ImportOut<'a>),
     Memories(ImportedOut<'a>),
+    Compared(ImportComparedOut<'a>),
 }
 
 /// What came of the memory of a product. `added`, `replaced`, `unchanged`, `doubled`, `kept` and
@@ -134,6 +136,55 @@ pub(crate) struct ImportedOut<'a> {
     pub(crate) skipped: Vec<ImportSkippedOut<'a>>,
     /// What is not a memory and stays in the source.
     pub(crate) left: Vec<ImportLeftOut>,
+    /// Memories that were stored, or would be: `added` and `replaced`. Only of local-memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stored_count: Option<u64>,
+    /// All others; both are together `source_count`. Only of local-memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) skipped_count: Option<u64>,
+    /// Copy of the capsule as it was before. Only of local-memory, where something was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) backup_path: Option<String>,
+    /// How the memories were found. Only of local-memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) found: Option<ImportFoundOut>,
+}
+
+/// How memories were found where a program can only be searched.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportFound")]
+pub(crate) struct ImportFoundOut {
+    /// How many searches were asked.
+    pub(crate) searches: u64,
+    /// Whether the last ones brought nothing new; otherwise there may be more memories.
+    pub(crate) settled: bool,
+}
+
+/// How the memory of a product compares with what is here. `here`, `missing`, `differing`,
+/// `doubled` and `skipped` are together `source_count`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportCompared")]
+pub(crate) struct ImportComparedOut<'a> {
+    /// The product.
+    pub(crate) product: &'static str,
+    /// Whether it was asked for with `--verify`.
+    pub(crate) verified: bool,
+    /// Whether everything that can be used is here as it is there.
+    pub(crate) same: bool,
+    /// Memories that the source holds.
+    pub(crate) source_count: u64,
+    /// Memories that are here as they are there.
+    pub(crate) here: u64,
+    /// Memories that say the same as another or have its id.
+    pub(crate) doubled: u64,
+    /// URIs of memories that are not here.
+    pub(crate) missing: Vec<String>,
+    /// URIs of memories that differ here.
+    pub(crate) differing: Vec<String>,
+    /// Memories that cannot be used.
+    pub(crate) skipped: Vec<ImportSkippedOut<'a>>,
+    /// How the memories were found.
+    pub(crate) found: ImportFoundOut,
 }
 
 /// A memory that cannot be used.

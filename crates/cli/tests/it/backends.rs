@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::memvid::stand_in;
+use crate::memvid::{answering, stand_in};
 use crate::support::{Run, Sandbox, output};
 
 /// How the daemon is.
@@ -100,6 +100,7 @@ fn call(sandbox: &Sandbox, daemon: &StandIn, args: &[&str]) -> (Option<i32>, Val
     command
         .env("KAPSA_LOCAL_MEMORY_URL", &daemon.url)
         .env("KAPSA_LOCAL_MEMORY", sandbox.path("bin/local-memory"))
+        .env("KAPSA_MEMVID", sandbox.path("bin/kapsa-memvid"))
         .args(args)
         .arg("--json");
     let run: Run = output(command, b"").into();
@@ -125,9 +126,12 @@ fn with_capsule(capsule: Capsule) -> Sandbox {
     sandbox
 }
 
-/// The text of the first hit, or the code of the error.
+/// The text of the first hit, `nothing` without one, or the code of the error.
 fn answer(told: &Value) -> String {
     let first = &told["hits"][0];
+    if told["hits"].as_array().is_some_and(Vec::is_empty) {
+        return "nothing".to_string();
+    }
     let said = [&first["text"], &first["snippet"], &told["error"]["code"]];
     let said = said.into_iter().find_map(Value::as_str);
     said.unwrap_or_else(|| panic!("{told}")).to_string()
@@ -135,7 +139,7 @@ fn answer(told: &Value) -> String {
 
 #[test]
 fn the_store_that_serves_follows_from_setting_capsule_daemon_and_switch() {
-    for backend in ["capsule", "local-memory"] {
+    for backend in ["capsule", "local-memory", "memvid"] {
         for capsule in [Capsule::Well, Capsule::Missing, Capsule::Corrupt] {
             for daemon in [Daemon::Up, Daemon::Slow, Daemon::Down] {
                 for fallback in [false, true] {
@@ -149,25 +153,33 @@ fn the_store_that_serves_follows_from_setting_capsule_daemon_and_switch() {
 fn one_of_the_table(backend: &str, capsule: Capsule, daemon: Daemon, fallback: bool) {
     let what = format!("{backend}, {capsule:?}, {daemon:?}, fallback {fallback}");
     let sandbox = with_capsule(capsule);
+    with_memvid(&sandbox, capsule);
     configured(&sandbox, backend, fallback);
     let stand_in = StandIn::start(daemon);
     let begun = Instant::now();
     let (code, told) = call(&sandbox, &stand_in, &["find", "from"]);
     let said = answer(&told);
-    let broken = if capsule == Capsule::Missing { "no_capsule" } else { "not_a_capsule" };
-    let is_capsules = backend == "capsule";
-    let falls_back = is_capsules && capsule != Capsule::Well && fallback;
-    let expected = match (is_capsules, capsule, daemon) {
-        (true, Capsule::Well, _) => "From the capsule.",
-        (true, _, Daemon::Up) if fallback => "From the daemon.",
-        (true, ..) => broken,
-        (false, _, Daemon::Up) => "From the daemon.",
-        (false, ..) => "backend_unavailable",
+    // A file of Memvid that is missing is one without texts, and a capsule is missed.
+    let broken = match (backend, capsule) {
+        (_, Capsule::Well) | ("memvid", Capsule::Missing) => None,
+        ("capsule", Capsule::Missing) => Some("no_capsule"),
+        ("capsule", Capsule::Corrupt) => Some("not_a_capsule"),
+        _ => Some("memvid_failed"),
+    };
+    let falls_back = backend != "local-memory" && broken.is_some() && fallback;
+    let expected = match (backend, broken, daemon) {
+        ("local-memory", _, Daemon::Up) => "From the daemon.",
+        ("local-memory", ..) => "backend_unavailable",
+        (_, Some(_), Daemon::Up) if fallback => "From the daemon.",
+        (_, Some(broken), _) => broken,
+        ("memvid", None, _) if capsule == Capsule::Missing => "nothing",
+        ("memvid", None, _) => "From Memvid.",
+        (_, None, _) => "From the capsule.",
     };
     assert_eq!(said, expected, "{what}: {told}");
     assert_eq!(code == Some(0), told["error"].is_null(), "{what}");
-    // In capsule mode nobody is contacted, unless the capsule is broken and the switch is on.
-    let is_contacted = !is_capsules || falls_back;
+    // Nobody is contacted for a capsule or a file, unless it is broken and the switch is on.
+    let is_contacted = backend == "local-memory" || falls_back;
     let visitors = if is_contacted && daemon != Daemon::Down { 1 } else { 0 };
     assert_eq!(stand_in.visitors(), visitors, "{what}");
     let is_called = sandbox.path("calls").exists();
@@ -176,7 +188,27 @@ fn one_of_the_table(backend: &str, capsule: Capsule, daemon: Daemon, fallback: b
     assert_eq!(warned, falls_back && daemon == Daemon::Up, "{what}: {told}");
     let events = sandbox.path(".kapsa/workspace.kapsa.fallback.jsonl");
     assert_eq!(events.exists(), warned, "{what}");
+    if warned {
+        let event = std::fs::read_to_string(events).expect("the event");
+        assert!(event.contains(&format!("\"from_backend\":\"{backend}\"")), "{what}: {event}");
+    }
     assert!(begun.elapsed() < Duration::from_secs(60), "{what}: nothing waits for the daemon");
+}
+
+/// A file of Memvid in the same state as the capsule, and a program that knows whole ones.
+fn with_memvid(sandbox: &Sandbox, capsule: Capsule) {
+    match capsule {
+        Capsule::Well => drop(sandbox.write(".kapsa/workspace.mv2", "MV2\0")),
+        Capsule::Missing => {}
+        Capsule::Corrupt => drop(sandbox.write(".kapsa/workspace.mv2", "spoilt")),
+    }
+    let hit = json!({"hit": {"uri": "mv2://a/b", "title": "T", "text": "From Memvid."}});
+    let script = format!(
+        "case \"$(head -c 3 \"$2\")\" in\nMV2) echo '{hit}'; echo '{}';;\n*) echo '{}'; exit 1;;\nesac",
+        json!({"end": {}}),
+        json!({"error": {"code": "damaged", "message": "no header"}}),
+    );
+    stand_in(sandbox, &script);
 }
 
 #[test]
@@ -274,6 +306,58 @@ fn memvid_serves_through_its_program_and_says_what_was_measured() {
     assert_eq!((answer(&told), &told["backend"]), ("From Memvid.".to_string(), &json!("memvid")));
     assert_eq!(told["warnings"][0]["code"], "memvid_backend");
     assert_eq!(daemon.visitors(), 0);
+}
+
+/// What a call with the program answers.
+fn with_helper(sandbox: &Sandbox, helper: &PathBuf, args: &[&str]) -> Value {
+    let mut command = sandbox.command();
+    command.env("KAPSA_MEMVID", helper).args(args).arg("--json");
+    let run: Run = output(command, b"").into();
+    let said = if run.out.is_empty() { &run.err } else { &run.out };
+    serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {run:?}"))
+}
+
+#[test]
+fn pages_of_a_revision_are_joined_and_those_of_another_are_not() {
+    let sandbox = Sandbox::empty();
+    configured(&sandbox, "memvid", false);
+    sandbox.write(".kapsa/workspace.mv2", "MV2\0");
+    let uri = "mv2://default/note/a";
+    let frame = |id: u64, uri: &str, status: &str, text: &str, rest: Value| {
+        json!({"frame": {"id": id, "uri": uri, "status": status, "text": text, "title": "made",
+            "metadata": {"kapsa": rest.to_string()}}})
+    };
+    let page = |id: u64, number: u64, status: &str, text: &str| {
+        let rest = json!({"part_of": uri, "part": number});
+        frame(id, &format!("{uri}#page-{number}"), status, text, rest)
+    };
+    let document = |id: u64, status: &str, text: &str, parts: u64| {
+        frame(id, uri, status, text, json!({"parts": parts, "title": ""}))
+    };
+    let mut lines = vec![
+        document(0, "superseded", "old one, ", 3),
+        page(1, 2, "superseded", "old two, "),
+        page(2, 3, "deleted", "old three"),
+        document(3, "active", "one, ", 2),
+        page(4, 2, "active", "two"),
+        json!({"end": {}}),
+    ];
+    let told = with_helper(&sandbox, &answering(&sandbox, &lines), &["get", "note/a"]);
+    assert_eq!((&told["text"], &told["title"]), (&json!("one, two"), &json!("")), "{told}");
+    sandbox.ok(&["init"]);
+    let helper = answering(&sandbox, &lines);
+    let file = sandbox.write("old.mv2", "MV2\0");
+    let told = with_helper(&sandbox, &helper, &["import", file.to_str().expect("UTF-8")]);
+    assert_eq!((&told["added"], &told["revisions"]), (&json!(1), &json!(1)), "{told}");
+    configured(&sandbox, "capsule", false);
+    let uri = sandbox.json(&["timeline"])["records"][0]["uri"].as_str().expect("one").to_string();
+    let texts = sandbox.json(&["history", &uri])["records"].to_string();
+    assert!(texts.contains("old one, old two, old three"), "{texts}");
+    configured(&sandbox, "memvid", false);
+    lines.remove(4);
+    let told = with_helper(&sandbox, &answering(&sandbox, &lines), &["get", "note/a"]);
+    assert_eq!(told["error"]["code"], "memvid_failed", "{told}");
+    assert!(told["error"]["message"].as_str().is_some_and(|why| why.contains("1 of its 2 pages")));
 }
 
 #[test]

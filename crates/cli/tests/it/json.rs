@@ -10,7 +10,9 @@ use jsonschema::Validator;
 use kapsa_cli::schema;
 use serde_json::{Value, json};
 
+use crate::backends::{Daemon, StandIn};
 use crate::golden::Golden;
+use crate::local_memory::with_one;
 use crate::meaning::tiny_model;
 use crate::rerank::tiny_reranker;
 use crate::support::Sandbox;
@@ -156,6 +158,11 @@ impl Checked {
             for name in ["XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"] {
                 command.env_remove(name);
             }
+        }
+        let daemon = args.contains(&"local-memory").then(|| StandIn::start(Daemon::Up));
+        if let Some(daemon) = &daemon {
+            command.env("KAPSA_LOCAL_MEMORY_URL", daemon.url());
+            command.env("KAPSA_LOCAL_MEMORY", self.sandbox.path("bin/local-memory"));
         }
         if !args.contains(&"--json") && !args.starts_with(&["svc"]) {
             command.arg("--json");
@@ -673,6 +680,12 @@ fn care(to: &Checked) {
     to.answer(1, &["import", "obsidian", "vault", "--dry-run"], b"");
     to.answer(1, &["import", "obsidian", "vault"], b"");
     to.fails("io", &["import", "beads", "nowhere"], b"");
+    with_one(&to.sandbox);
+    to.ok(&["import", "local-memory", "--status"]);
+    to.answer(1, &["import", "local-memory", "--verify"], b"");
+    to.ok(&["import", "local-memory", "--dry-run"]);
+    to.ok(&["import", "local-memory", "--all"]);
+    to.ok(&["import", "local-memory", "--verify"]);
     to.sandbox.write("golden.jsonl", r#"{"query": "first", "relevant": ["note/a"]}"#);
     let compare = ["backend", "compare", "golden.jsonl", "--reference", "capsule"];
     to.ok(&[&compare[..], &["--candidate", "capsule", "--p95", "600000"]].concat());

@@ -25,6 +25,7 @@ mod init;
 mod json;
 mod keys;
 mod knowledge;
+mod local_memory;
 mod lock;
 mod mcp;
 mod meaning;

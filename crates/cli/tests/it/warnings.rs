@@ -7,6 +7,7 @@ use std::process::{Child, Output};
 use serde_json::{Value, json};
 
 use crate::backends::{Daemon, StandIn, program};
+use crate::local_memory::without_end;
 use crate::meaning::tiny_model;
 use crate::memvid::answering;
 use crate::rerank::tiny_reranker;
@@ -38,7 +39,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 39] = [
+const SITUATIONS: [(&str, Situation); 40] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -117,6 +118,12 @@ const SITUATIONS: [(&str, Situation); 39] = [
         let daemon = Some(StandIn::start(Daemon::Up));
         program(to);
         Call { daemon, ..Call::of(&["find", "tea"]) }
+    }),
+    ("source_not_settled", |to| {
+        does(to, &["init"]);
+        without_end(to);
+        let daemon = Some(StandIn::start(Daemon::Up));
+        Call { daemon, ..Call::of(&["import", "local-memory", "--status"]) }
     }),
     ("texts_shortened", |to| of_memvid(to, "index")),
     ("texts_cut", |to| of_memvid(to, "remains")),
