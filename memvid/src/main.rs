@@ -13,6 +13,7 @@
 mod answer;
 mod find;
 mod limits;
+mod pages;
 mod read;
 mod text;
 mod write;

@@ -64,6 +64,16 @@ pub(crate) fn of(
     Ok((!text.is_empty()).then(|| (text.to_string(), From::Index)))
 }
 
+/// The text of a frame that was found: its own, of a document that was cut what the library keeps
+/// of it to search, which is the beginning. Fails where it is not what was written.
+pub(crate) fn found(memvid: &mut Memvid, file: &File, frame: &Frame) -> Result<String, String> {
+    if frame.chunk_manifest.is_some() {
+        let searched = frame.search_text.as_deref().unwrap_or_default();
+        return Ok(without_fields(searched, frame).to_string());
+    }
+    Ok(of(memvid, file, frame, &[])?.map(|(text, _)| text).unwrap_or_default())
+}
+
 /// Compares what is stored with its checksum, which the library writes and does not look at.
 fn check(file: &File, frame: &Frame) -> Result<(), String> {
     let length = file.metadata().map_err(|error| error.to_string())?.len();

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead as _, stdin};
 use std::path::Path;
 
+use memvid_core::types::{Frame, FrameStatus};
 use memvid_core::{Memvid, PutOptions};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::answer::{Answer, Failure};
+use crate::pages::{self, Page};
 
 /// Records between two commits: the log of what is not committed stays small.
 const COMMIT_EVERY: usize = 500;
 /// How often what the library lost is put again.
 const ROUNDS_MAX: usize = 4;
-/// Where what Memvid has no field for is kept, among the metadata.
-const REST: &str = "kapsa";
 /// Longest text of a frame, in bytes. The library cuts texts of 2,400 characters itself, and loses
 /// blank lines, and most of a table or of code.
 const FRAME_BYTES_MAX: usize = 2_000;
@@ -61,25 +61,34 @@ pub(crate) fn run(file: &Path, answer: &mut Answer) -> Result<(), Failure> {
     answer.line("end", json!({ "records": records, "passed": passed, "frames": total }))
 }
 
-/// Adds the one record on standard input.
+/// Adds the one record on standard input, in the place of what is there under its URI.
 pub(crate) fn put(file: &Path, answer: &mut Answer) -> Result<(), Failure> {
     let mut line = String::new();
     stdin().lock().read_line(&mut line)?;
     let record =
         record(&line)?.ok_or_else(|| Failure::new("input", "there is no record to put"))?;
-    let wanted = frames(record);
+    let uri = record.uri.clone();
+    let mut wanted = frames(record);
     let mut memvid = match file.exists() {
         true => Memvid::open(file)?,
         false => Memvid::create(file)?,
     };
     memvid.enable_lex()?;
+    let there = active(&memvid)?;
+    for record in &mut wanted {
+        keep_unsaid(record, &there);
+    }
     for record in &wanted {
         insert(&mut memvid, record)?;
+    }
+    for page in left_over(&there, &uri, wanted.len()) {
+        memvid.delete_frame(page)?;
     }
     memvid.commit()?;
     drop(memvid);
     let mut memvid = Memvid::open(file)?;
-    if !missing(&mut memvid, wanted)?.is_empty() {
+    let left = left_over(&active(&memvid)?, &uri, wanted.len());
+    if !left.is_empty() || !missing(&mut memvid, wanted)?.is_empty() {
         return Err(Failure::new("lost", "the record was lost on the way"));
     }
     answer.line("end", json!({ "records": 1 }))
@@ -141,7 +150,7 @@ fn record(line: &str) -> Result<Option<Record>, Failure> {
         fields.insert("title".to_string(), json!(""));
     }
     if !fields.is_empty() {
-        options.extra_metadata.insert(REST.to_string(), Value::Object(fields).to_string());
+        options.extra_metadata.insert(pages::REST.to_string(), Value::Object(fields).to_string());
     }
     Ok(Some(Record { uri, text, options }))
 }
@@ -162,20 +171,20 @@ fn frames(mut record: Record) -> Vec<Record> {
         let options = PutOptions {
             uri: Some(uri.clone()),
             title: Some(format!("{title} (page {number}/{total})")),
-            extra_metadata: BTreeMap::from([(REST.to_string(), part.to_string())]),
+            extra_metadata: BTreeMap::from([(pages::REST.to_string(), part.to_string())]),
             ..record.options.clone()
         };
         Record { uri, text: page.to_string(), options }
     });
     let rest: Vec<Record> = rest.collect();
     let mut fields =
-        match record.options.extra_metadata.get(REST).map(|it| serde_json::from_str(it)) {
+        match record.options.extra_metadata.get(pages::REST).map(|it| serde_json::from_str(it)) {
             Some(Ok(Value::Object(fields))) => fields,
             _ => Map::new(),
         };
     fields.insert("parts".to_string(), json!(total));
     let fields = Value::Object(fields).to_string();
-    record.options.extra_metadata.insert(REST.to_string(), fields);
+    record.options.extra_metadata.insert(pages::REST.to_string(), fields);
     record.text = first;
     [record].into_iter().chain(rest).collect()
 }
@@ -219,12 +228,43 @@ fn object(value: Option<Value>) -> Map<String, Value> {
     }
 }
 
+/// The frames in force, by their URIs.
+fn active(memvid: &Memvid) -> Result<HashMap<String, Frame>, Failure> {
+    let mut active = HashMap::new();
+    for id in 0..u64::try_from(memvid.frame_count()).unwrap_or(u64::MAX) {
+        let frame = memvid.frame_by_id(id)?;
+        if frame.status == FrameStatus::Active {
+            active.extend(frame.uri.clone().map(|uri| (uri, frame)));
+        }
+    }
+    Ok(active)
+}
+
+/// What a revision does not say stays as it is: the library does the same, and tells nobody.
+fn keep_unsaid(record: &mut Record, there: &HashMap<String, Frame>) {
+    let Some(frame) = there.get(&record.uri) else { return };
+    if record.options.labels.is_empty() {
+        record.options.labels.clone_from(&frame.labels);
+    }
+}
+
+/// The pages of a longer text that was there before, by their numbers.
+fn left_over(there: &HashMap<String, Frame>, uri: &str, total: usize) -> Vec<u64> {
+    let is_left = |frame: &&Frame| {
+        Page::of(frame).is_some_and(|page| page.document == uri && page.number > total as u64)
+    };
+    there.values().filter(is_left).map(|frame| frame.id).collect()
+}
+
 fn insert(memvid: &mut Memvid, record: &Record) -> Result<(), Failure> {
     // A URI that is there gets a revision: a second put would be a second frame.
     let there = memvid.frame_by_uri(&record.uri).ok().filter(|_| !record.uri.is_empty());
     match there {
-        Some(frame) if frame.status == memvid_core::types::FrameStatus::Active => {
-            let (bytes, options) = (record.text.clone().into_bytes(), record.options.clone());
+        Some(frame) if frame.status == FrameStatus::Active => {
+            let bytes = record.text.clone().into_bytes();
+            // Else the library goes on searching the text that was there.
+            let search_text = Some(record.text.clone());
+            let options = PutOptions { search_text, ..record.options.clone() };
             memvid.update_frame(frame.id, Some(bytes), options, None)?;
         }
         _ => {
@@ -236,13 +276,7 @@ fn insert(memvid: &mut Memvid, record: &Record) -> Result<(), Failure> {
 
 /// The records that the file does not hold as they are.
 fn missing(memvid: &mut Memvid, wanted: Vec<Record>) -> Result<Vec<Record>, Failure> {
-    let mut there = HashMap::new();
-    for id in 0..u64::try_from(memvid.frame_count()).unwrap_or(u64::MAX) {
-        let frame = memvid.frame_by_id(id)?;
-        if frame.status == memvid_core::types::FrameStatus::Active {
-            there.extend(frame.uri.clone().map(|uri| (uri, frame)));
-        }
-    }
+    let there = active(memvid)?;
     let mut missing = Vec::new();
     for record in wanted {
         let is_there = there.get(&record.uri).is_some_and(|frame| {

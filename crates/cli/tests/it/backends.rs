@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::memvid::{answering, stand_in};
+use crate::memvid::{answering, helper, stand_in};
 use crate::support::{Run, Sandbox, output};
 
 /// How the daemon is.
@@ -358,6 +358,53 @@ fn pages_of_a_revision_are_joined_and_those_of_another_are_not() {
     let told = with_helper(&sandbox, &answering(&sandbox, &lines), &["get", "note/a"]);
     assert_eq!(told["error"]["code"], "memvid_failed", "{told}");
     assert!(told["error"]["message"].as_str().is_some_and(|why| why.contains("1 of its 2 pages")));
+}
+
+#[test]
+fn a_long_text_in_memvid_comes_back_whole_and_nothing_is_left_of_what_it_replaced() {
+    let Some(helper) = helper("a_long_text_in_memvid_comes_back_whole") else { return };
+    let sandbox = Sandbox::empty();
+    configured(&sandbox, "memvid", false);
+    let call = |args: &[&str]| with_helper(&sandbox, &helper, args);
+    let put = |text: &str, more: &[&str]| {
+        let told = call(&[&["put", "--uri", "note/long", "--text", text][..], more].concat());
+        assert_eq!(told["id"], "mv2://default/note/long", "{told}");
+    };
+    let hits = |query: &str| call(&["find", query])["hits"].as_array().expect("hits").clone();
+    let text = |lines: usize, last: &str| {
+        let rows: String = (0..lines).map(|row| format!("Row {row} of it.\n\n")).collect();
+        format!("{rows}| a table |\n\n  {last}\n")
+    };
+    let [first, second] = [text(500, "The walrus sleeps."), text(200, "The otter swims.")];
+    put(&first, &["--title", "Long"]);
+    let told = call(&["get", "note/long"]);
+    assert_eq!((&told["text"], &told["title"]), (&json!(first), &json!("Long")));
+    let found = hits("walrus");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((&found[0]["id"], &found[0]["title"]), (&told["id"], &json!("Long")));
+    let shown = found[0]["text"].as_str().expect("a text");
+    assert!(shown.ends_with("  The walrus sleeps.\n") && first.ends_with(shown), "{shown}");
+    assert_eq!(hits("row").len(), 1, "pages of one text are one hit");
+
+    put("A lynx.\n\n  It waits.", &[]);
+    assert_eq!(call(&["get", "note/long"])["text"], "A lynx.\n\n  It waits.");
+    assert_eq!(hits("lynx")[0]["text"], "A lynx.\n\n  It waits.");
+    for gone in ["walrus", "table", "created_at", "kapsa"] {
+        assert_eq!(hits(gone), Vec::<Value>::new(), "{gone}");
+    }
+    put(&second, &[]);
+    assert_eq!(call(&["get", "note/long"])["text"], json!(second));
+    assert_eq!((hits("otter").len(), hits("lynx").len(), hits("walrus").len()), (1, 0, 0));
+
+    sandbox.ok(&["init"]);
+    let told = call(&["import", ".kapsa/workspace.mv2"]);
+    assert_eq!((&told["added"], &told["revisions"]), (&json!(1), &json!(2)), "{told}");
+    configured(&sandbox, "capsule", false);
+    let uri = sandbox.json(&["timeline"])["records"][0]["uri"].as_str().expect("one").to_string();
+    let texts = sandbox.json(&["history", &uri]).to_string();
+    for wanted in [&first, &second] {
+        assert!(texts.contains(&wanted.replace('\n', "\\n")), "a revision is not whole");
+    }
 }
 
 #[test]

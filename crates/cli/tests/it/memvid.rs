@@ -181,7 +181,7 @@ fn an_export_gets_its_name_when_the_program_has_written_it() {
 }
 
 /// The program itself: named by the environment, or beside `kapsa`.
-fn helper(test: &str) -> Option<PathBuf> {
+pub(crate) fn helper(test: &str) -> Option<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_BIN_EXE_kapsa")).with_file_name("kapsa-memvid");
     let found = std::env::var_os("KAPSA_MEMVID").map(PathBuf::from).or(Some(beside));
     let found = found.filter(|program| program.is_file());

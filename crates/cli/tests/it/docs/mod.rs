@@ -35,6 +35,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "needs labelled traces and a release build"),
+    ("docs/import.md", "needs the daemon of local-memory"),
     ("docs/import.md", "needs the program kapsa-memvid, which takes minutes to build"),
     ("docs/mutants.md", "takes hours and a release build"),
     ("docs/search.md", "needs a downloaded model"),
