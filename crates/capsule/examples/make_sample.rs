@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
     }
     rewrite.add_segment(segment(1, 500, b"first"))?;
-    rewrite.finish()?;
+    rewrite.finish(&mut writer)?;
     let mut transaction = writer.begin()?;
     transaction.append(b"after compaction")?;
     transaction.add_segment(segment(500, 1004, b"second"))?;

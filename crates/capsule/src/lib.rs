@@ -53,6 +53,7 @@ mod section;
 #[cfg_attr(not(feature = "seeded-faults"), allow(dead_code, unreachable_pub))]
 mod seeded;
 mod snapshot;
+mod space;
 mod storage;
 mod temporary;
 mod writer;
@@ -76,6 +77,7 @@ pub use section::Section;
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};
 pub use snapshot::{Attachment, CommitInfo, FileInfo, Snapshot, StoredRecord, adopt};
+pub use space::{Space, space};
 pub use storage::{FileSystem, Storage, Volume};
 pub use temporary::random_bits;
 pub use writer::{Rewrite, Transaction, Unlocked, Writer};

@@ -232,6 +232,14 @@ impl Snapshot {
         (0..self.inner.payloads.len()).map(|index| Ok(&**self.inner.segment(index)?))
     }
 
+    pub(crate) fn header(&self) -> &Header {
+        &self.inner.header
+    }
+
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.inner.storage
+    }
+
     /// Path it was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {

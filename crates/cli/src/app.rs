@@ -17,7 +17,7 @@ use kapsa_memory::{
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
 use crate::error::{CliError, Done, Result, after};
 use crate::output::{ErrorStyle, Output, error_text};
-use crate::{locate, moment, signing_key, sys, typed_time};
+use crate::{locate, moment, signing_key, sys, typed_time, upkeep};
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,6 +320,7 @@ impl App {
             provenance: Provenance::default()
                 .at_most(self.global.trust.map(Into::into))
                 .at_most(environment_trust()),
+            upkeep: upkeep::starter(),
         }
     }
 }

@@ -240,9 +240,10 @@ afterwards.";
 pub(crate) const OPTIMIZE: &str = "\
 Examples:
   kapsa optimize
+  kapsa optimize --due                  only what puts would start in the background
 
 Searches become a little faster; their results stay the same. The file may grow until the next
-compact.";
+compact. Puts do this by themselves when it is due, unless KAPSA_UPKEEP=off.";
 
 pub(crate) const PURGE: &str = "\
 Examples:

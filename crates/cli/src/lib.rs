@@ -51,6 +51,7 @@ mod ssh;
 mod sys;
 mod trace_config;
 mod typed_time;
+mod upkeep;
 mod watching;
 mod wire;
 

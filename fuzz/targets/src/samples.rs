@@ -67,7 +67,7 @@ fn rewritten(writer: &mut Writer) {
         rewrite.append(kept).expect("the disk has room");
     }
     rewrite.add_segment(segment(1, 5)).expect("it covers what was appended");
-    rewrite.finish().expect("the disk does not fail");
+    rewrite.finish(writer).expect("the disk does not fail");
     put(writer, &["fifth"]);
 }
 

@@ -150,7 +150,7 @@ fn rewriting_keeps_the_chain_and_erases_what_is_purged() {
         }
         let next = before.next_sequence;
         rewrite.add_segment(segment(1, next, b"s")).expect("joins");
-        assert_eq!(rewrite.finish().expect("finishes"), before);
+        assert_eq!(rewrite.finish(&mut w).expect("finishes"), before);
         let file = std::fs::read(&f.path).expect("there");
         assert!(!file.windows(15).any(|w| w == b"record number 6"), "erased from the file");
         put(&mut w, &[b"after"]);
@@ -173,7 +173,7 @@ fn a_rewrite_that_is_dropped_changes_nothing() {
     let before = std::fs::read(&f.path).expect("there");
     let mut rewrite = w.rewrite().expect("begins");
     rewrite.append(Stored::Body(b"a")).expect("appends");
-    assert!(matches!(rewrite.finish(), Err(Error::Misuse { .. })), "a record is missing");
+    assert!(matches!(rewrite.finish(&mut w), Err(Error::Misuse { .. })), "a record is missing");
     assert_eq!(std::fs::read(&f.path).expect("there"), before);
     assert_eq!(put(&mut w, &[b"c"]), 4);
 }
@@ -186,7 +186,7 @@ fn a_reader_of_the_old_file_keeps_it_while_it_is_rewritten() {
     let reader = Snapshot::open(&f.path).expect("opens");
     let mut rewrite = w.rewrite().expect("begins");
     rewrite.append(Stored::Body(b"a")).expect("appends");
-    rewrite.finish().expect("finishes");
+    rewrite.finish(&mut w).expect("finishes");
     assert_eq!(bodies(&reader), [b"a"]);
 }
 
@@ -406,7 +406,7 @@ fn a_dropped_rewrite_leaves_no_file_and_a_finished_one_has_its_segments() {
     let mut rewrite = w.rewrite().expect("begins");
     rewrite.append(Stored::Body(b"one")).expect("appends");
     rewrite.add_segment(segment(1, 2, b"index")).expect("joins");
-    rewrite.finish().expect("finishes");
+    rewrite.finish(&mut w).expect("finishes");
     assert_eq!(w.snapshot().expect("opens").segments().len(), 1);
 }
 

@@ -221,7 +221,7 @@ fn a_rewrite_has_the_derived_segments_that_it_is_given() {
         if covered {
             rewrite.add_derived(derived(2, 3, b"new"), &[]).expect("fits");
         }
-        assert_eq!(rewrite.finish().expect("finishes"), before);
+        assert_eq!(rewrite.finish(&mut w).expect("finishes"), before);
         let s = w.snapshot().expect("opens");
         assert_eq!(ranges(s.derived()), if covered { vec![(2, 3)] } else { vec![] });
         if covered {

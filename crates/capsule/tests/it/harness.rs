@@ -553,7 +553,7 @@ fn rewrite(writer: &mut Writer) -> Result<(), Error> {
     for (first, next) in ranges(old.derived()) {
         rewrite.add_derived(derived(first, next), &[])?;
     }
-    rewrite.finish().map(drop)
+    rewrite.finish(writer).map(drop)
 }
 
 fn last_mark(operations: &[Operation]) -> usize {

@@ -85,7 +85,7 @@ pub fn rewrite_all(writer: &mut Writer) -> u64 {
     for record in old.records(1) {
         rewrite.append(record.expect("readable").stored()).expect("appends");
     }
-    rewrite.finish().expect("finishes").next_sequence - 1
+    rewrite.finish(writer).expect("finishes").next_sequence - 1
 }
 
 /// How many dictionaries the file holds.

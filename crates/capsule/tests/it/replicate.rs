@@ -60,7 +60,7 @@ fn compact(path: &Path, purged: &[u64]) {
             .append(if purge { Stored::Purged(&hash) } else { record.stored() })
             .expect("appends");
     }
-    rewrite.finish().expect("finishes");
+    rewrite.finish(&mut w).expect("finishes");
 }
 
 /// A capsule with these histories one after the other, compacted after the first where asked.

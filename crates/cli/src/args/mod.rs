@@ -324,7 +324,7 @@ pub(crate) enum Verb {
     Compact,
     /// Merge the index into fewer segments
     #[command(after_help = examples::OPTIMIZE)]
-    Optimize,
+    Optimize(Optimize),
     /// Erase every revision of a record for good
     #[command(after_help = examples::PURGE)]
     Purge(Purge),
@@ -599,6 +599,14 @@ pub(crate) struct Filters {
 pub(crate) struct OneUri {
     /// URI, such as note/locks
     pub(crate) uri: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Optimize {
+    /// Do only what puts start in the background: merge when there are more than a few segments,
+    /// and write the file anew when most of it was replaced
+    #[arg(long)]
+    pub(crate) due: bool,
 }
 
 #[derive(Debug, Args)]

@@ -268,12 +268,15 @@ fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Re
 }
 
 /// `kapsa optimize`.
-pub(crate) fn optimize(app: &mut App) -> Result<()> {
+pub(crate) fn optimize(app: &mut App, args: &args::Optimize) -> Result<()> {
     let path = app.capsule()?;
     let mut progress = Progress::new("optimising", &app.out);
     let options = app.write_options(None);
-    let report =
-        kapsa_memory::optimize(&path, &options, &mut |done, total| progress.set(done, total))?;
+    let mut set = |done, total| progress.set(done, total);
+    let report = match args.due {
+        true => kapsa_memory::upkeep(&path, &options, &mut set),
+        false => kapsa_memory::optimize(&path, &options, &mut set),
+    }?;
     drop(progress);
     maintained(app, &path, &report)
 }

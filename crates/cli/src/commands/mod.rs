@@ -216,7 +216,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Status => traces::status(app),
         Verb::Stats(args) => care::stats(app, &args),
         Verb::Compact => care::compact(app),
-        Verb::Optimize => care::optimize(app),
+        Verb::Optimize(args) => care::optimize(app, &args),
         Verb::Purge(args) => care::purge(app, &args),
         Verb::Tour => tour::run(app),
         Verb::Hook(args) => hook::run(app, args.verb),

@@ -57,7 +57,8 @@ impl Sandbox {
             .current_dir(self.folder.path())
             .env("TMPDIR", self.folder.path())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
-            .env("KAPSA_EMBED", "later");
+            .env("KAPSA_EMBED", "later")
+            .env("KAPSA_UPKEEP", "off");
         for name in [
             "KAPSA_CAPSULE",
             "KAPSA_AGENT",

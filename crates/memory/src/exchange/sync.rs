@@ -203,6 +203,7 @@ fn fast_forward(
     if capsule.snapshot()?.tail().count() as u64 > TAIL_RECORDS_MAX {
         maintain::index_tail(capsule, theirs.commit().time_us)?;
     }
-    writer.later.note(Indexing::Later);
+    let after = writer.capsule_mut().snapshot();
+    writer.later.note(Indexing::Later, || after);
     Ok(total - first)
 }

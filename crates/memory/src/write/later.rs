@@ -11,6 +11,7 @@ use kapsa_capsule::{Snapshot, Stored};
 use super::gather::{add_derived, detached};
 use super::index_batch::{Entry, index_batch};
 use super::options::WriteOptions;
+use super::upkeep::is_due;
 use crate::error::Result;
 use crate::view::View;
 
@@ -46,23 +47,35 @@ pub(crate) struct Later {
     /// None where only one process uses the volume: there nobody waits for the lock.
     place: Option<(PathBuf, WriteOptions)>,
     is_due: bool,
+    /// Whether there are more segments than a capsule should have.
+    wants_upkeep: bool,
 }
 
 impl Later {
     pub(super) fn never() -> Later {
-        Later { place: None, is_due: false }
+        Later { place: None, is_due: false, wants_upkeep: false }
     }
 
     pub(super) fn at(path: &Path, options: &WriteOptions) -> Later {
-        Later { place: Some((path.to_path_buf(), options.clone())), is_due: false }
+        let place = Some((path.to_path_buf(), options.clone()));
+        Later { place, ..Later::never() }
     }
 
     pub(super) fn is_due(&self) -> bool {
         self.is_due
     }
 
-    /// Notes what a commit did.
-    pub(crate) fn note(&mut self, indexing: Indexing) {
+    /// Notes what a commit did; `after` is the capsule since.
+    pub(crate) fn note(
+        &mut self,
+        indexing: Indexing,
+        after: impl FnOnce() -> kapsa_capsule::Result<Snapshot>,
+    ) {
+        let has_upkeep = self.place.as_ref().is_some_and(|(_, options)| options.upkeep.is_some());
+        if has_upkeep && indexing == Indexing::Now {
+            // What was committed is durable, whatever is known of it now: a later put asks again.
+            self.wants_upkeep |= after().is_ok_and(|after| is_due(after.segments()));
+        }
         self.is_due = match indexing {
             Indexing::None => self.is_due,
             Indexing::Now => false,
@@ -136,6 +149,11 @@ impl Drop for Later {
             // May be dropped: the records are durable and found in the tail, and a later writer
             // indexes what this one could not.
             let _the_tail_stays = index_beside(path, options, TAIL_BYTES_MAX);
+        }
+        if let (true, Some((path, WriteOptions { upkeep: Some(start), .. }))) =
+            (self.wants_upkeep && !thread::panicking(), &self.place)
+        {
+            start(path);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
+use kapsa_capsule::{Rewrite, SegmentDraft, SegmentMeta, Snapshot, Stored};
 
 use crate::error::Result;
 use crate::job::Job;
@@ -53,7 +53,7 @@ pub(crate) fn wants_small_merge(segments: &[SegmentMeta]) -> Option<Range<usize>
         .then_some(from..segments.len())
 }
 
-fn records_of(segment: &SegmentMeta) -> u64 {
+pub(super) fn records_of(segment: &SegmentMeta) -> u64 {
     segment.next_sequence - segment.first_sequence
 }
 
@@ -83,10 +83,7 @@ pub fn optimize(
     options: &WriteOptions,
     progress: Progress<'_>,
 ) -> Result<MaintenanceReport> {
-    let capsule_options = kapsa_capsule::WriterOptions {
-        holder: options.holder.clone(),
-        lock_timeout: options.lock_timeout,
-    };
+    let capsule_options = options.capsule();
     let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
     let report = before(&writer.snapshot()?);
     drop(writer);
@@ -109,7 +106,7 @@ pub fn optimize(
 }
 
 /// Merges derived segments of vectors, when there are many.
-fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
+pub(super) fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
     let view = View::new(writer.snapshot()?);
     let drafts: Vec<_> = embedding::merged(view.store(), &|block| block.id.is_some(), &|_| false)?
         .into_iter()
@@ -127,7 +124,7 @@ fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> 
 }
 
 /// Whether the segments that a merged one was built from `then` are the ones in force `now`.
-fn is_still_wanted(draft: &SegmentDraft, then: &Snapshot, now: &Snapshot) -> bool {
+pub(super) fn is_still_wanted(draft: &SegmentDraft, then: &Snapshot, now: &Snapshot) -> bool {
     let inside = |s: &&SegmentMeta| {
         s.first_sequence >= draft.first_sequence && s.next_sequence <= draft.next_sequence
     };
@@ -158,7 +155,7 @@ pub(crate) fn optimize_held(
     Ok(finish(report, &after))
 }
 
-fn before(snapshot: &Snapshot) -> MaintenanceReport {
+pub(super) fn before(snapshot: &Snapshot) -> MaintenanceReport {
     MaintenanceReport {
         segments_before: snapshot.segments().len(),
         bytes_before: snapshot.file().file_bytes,
@@ -166,7 +163,7 @@ fn before(snapshot: &Snapshot) -> MaintenanceReport {
     }
 }
 
-fn finish(report: MaintenanceReport, after: &Snapshot) -> MaintenanceReport {
+pub(super) fn finish(report: MaintenanceReport, after: &Snapshot) -> MaintenanceReport {
     MaintenanceReport {
         segments_after: after.segments().len(),
         bytes_after: after.file().file_bytes,
@@ -192,7 +189,7 @@ pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Res
     Ok(())
 }
 
-fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros) -> Result<()> {
+pub(super) fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros) -> Result<()> {
     let mut transaction = writer.begin()?;
     transaction.add_segment(draft)?;
     transaction.commit(now)?;
@@ -212,37 +209,94 @@ pub(crate) fn compact(
     erase.extend(unused_blobs(&view, &erase)?);
     let total = snapshot.commit().next_sequence - 1;
     let mut rewrite = writer.rewrite()?;
-    let mut revision_map = RevisionMap::default();
-    let mut erased = 0;
-    let mut next = 1;
-    while next <= total {
-        progress(next - 1, Some(total));
-        let batch = read_batch(&snapshot, next, &erase)?;
-        erased +=
-            batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count()
-                as u64;
-        let replaced = revision_map.replacements(&batch, next);
-        let draft = std::thread::scope(|scope| {
-            let indexer = Job::begin(scope, (&batch, &replaced), |(batch, replaced)| {
-                index(next, batch, replaced)
-            });
-            let appended =
-                batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
-            let draft = indexer.end();
-            appended?;
-            draft
-        })?;
-        rewrite.add_segment(draft)?;
-        next += batch.len() as u64;
+    let mut copy = Copying::default();
+    copy.up_to(total, &snapshot, &mut rewrite, &erase, progress)?;
+    add_vectors(&mut rewrite, &view, &erase)?;
+    rewrite.finish(writer)?;
+    let after = writer.snapshot()?;
+    Ok(MaintenanceReport { purged: copy.erased, ..finish(report, &after) })
+}
+
+/// As [`compact`], while others write: the lock is taken only for what came meanwhile. Whether the
+/// new file took the old one's place, which it does not where another one did before.
+pub(super) fn compact_beside(
+    path: &Path,
+    options: &WriteOptions,
+    progress: Progress<'_>,
+) -> Result<bool> {
+    let snapshot = Snapshot::open(path)?;
+    let view = View::new(snapshot.clone());
+    let mut erase = purged(&view)?;
+    erase.extend(unused_blobs(&view, &erase)?);
+    let mut rewrite = Rewrite::beside(&snapshot)?;
+    let mut copy = Copying::default();
+    let total = snapshot.commit().next_sequence - 1;
+    copy.up_to(total, &snapshot, &mut rewrite, &erase, progress)?;
+    rewrite.sync()?;
+    let mut writer = kapsa_capsule::Writer::open(path, &options.capsule())?;
+    let current = writer.snapshot()?;
+    if current.file().generation != snapshot.file().generation {
+        return Ok(false);
     }
-    // Vectors that cannot be read are left behind: they can be made again.
+    let total = current.commit().next_sequence - 1;
+    copy.up_to(total, &current, &mut rewrite, &erase, progress)?;
+    add_vectors(&mut rewrite, &View::new(current), &erase)?;
+    rewrite.finish(&mut writer)?;
+    Ok(true)
+}
+
+/// Vectors that cannot be read are left behind: they can be made again.
+fn add_vectors(rewrite: &mut Rewrite, view: &View, erase: &HashSet<u64>) -> Result<()> {
     let merged = embedding::merged(view.store(), &|_| true, &|seq| erase.contains(&seq));
     for (derived, _) in merged.unwrap_or_default() {
         rewrite.add_derived(derived, &[])?;
     }
-    rewrite.finish()?;
-    let after = writer.snapshot()?;
-    Ok(MaintenanceReport { purged: erased, ..finish(report, &after) })
+    Ok(())
+}
+
+/// Copies records to a new file, with fresh segments.
+#[derive(Default)]
+struct Copying {
+    revision_map: RevisionMap,
+    /// Records that were copied.
+    done: u64,
+    /// Those of which only the hash was kept, and was not before.
+    erased: u64,
+}
+
+impl Copying {
+    /// Goes on to the record `total`, that one included.
+    fn up_to(
+        &mut self,
+        total: u64,
+        snapshot: &Snapshot,
+        rewrite: &mut Rewrite,
+        erase: &HashSet<u64>,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        while self.done < total {
+            progress(self.done, Some(total));
+            let next = self.done + 1;
+            let batch = read_batch(snapshot, next, erase)?;
+            self.erased +=
+                batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count()
+                    as u64;
+            let replaced = self.revision_map.replacements(&batch, next);
+            let draft = std::thread::scope(|scope| {
+                let indexer = Job::begin(scope, (&batch, &replaced), |(batch, replaced)| {
+                    index(next, batch, replaced)
+                });
+                let appended =
+                    batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
+                let draft = indexer.end();
+                appended?;
+                draft
+            })?;
+            rewrite.add_segment(draft)?;
+            self.done += batch.len() as u64;
+        }
+        Ok(())
+    }
 }
 
 fn read_batch(snapshot: &Snapshot, from: u64, erase: &HashSet<u64>) -> Result<Vec<Kept>> {

@@ -23,5 +23,6 @@ pub(crate) mod source;
 pub(crate) mod texts;
 pub(crate) mod transaction;
 pub(crate) mod unlocked;
+pub(crate) mod upkeep;
 pub(crate) mod whole;
 pub(crate) mod writer;

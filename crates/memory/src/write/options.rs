@@ -25,6 +25,9 @@ pub struct WriteOptions {
     pub signing: KeySource,
     /// What every record says of its writer; that it is the owner unless that is changed.
     pub provenance: Provenance,
+    /// Called after the lock is given back when [`crate::upkeep`] has something to do: to start a
+    /// process or a thread that calls it. Default none: segments wait for [`crate::optimize`].
+    pub upkeep: Option<fn(&Path)>,
 }
 
 impl WriteOptions {
@@ -37,6 +40,7 @@ impl WriteOptions {
             holder: Holder::default(),
             signing: KeySource::default(),
             provenance: Provenance::default(),
+            upkeep: None,
         }
     }
 

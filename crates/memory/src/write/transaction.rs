@@ -390,7 +390,7 @@ fn commit(
         }
     }
     transaction.commit(now)?;
-    writer.later.note(indexing);
+    writer.later.note(indexing, || writer.capsule.snapshot());
     Ok(())
 }
 

@@ -1,0 +1,33 @@
+//! Starts what keeps a capsule fast in a process of its own, so that no put waits for it.
+
+use std::path::Path;
+use std::process::Command;
+use std::{env, thread};
+
+use crate::sys;
+
+/// The variable that turns it off.
+const UPKEEP: &str = "KAPSA_UPKEEP";
+
+/// What starts upkeep, unless that is turned off.
+pub(crate) fn starter() -> Option<fn(&Path)> {
+    let is_off = env::var(UPKEEP).is_ok_and(|value| value == "off");
+    (!is_off).then_some(start as fn(&Path))
+}
+
+/// Starts `kapsa optimize --due` behind everything else that runs.
+fn start(capsule: &Path) {
+    let Ok(program) = env::current_exe() else { return };
+    let mut command = Command::new(program);
+    command.arg("--capsule").arg(capsule).args(["optimize", "--due"]);
+    // It shows nobody anything, whoever wrote; and it starts no upkeep of its own.
+    command.env_remove("KAPSA_PRINCIPAL").env(UPKEEP, "off");
+    if let Ok(mut child) = sys::spawn_detached(&mut command) {
+        // A server that goes on takes notice of its end; a process that ends leaves it to the
+        // system.
+        thread::spawn(move || {
+            // May be dropped: what it could not do is due at a later put again.
+            let _ended = child.wait();
+        });
+    }
+}
