@@ -17,6 +17,15 @@ use crate::error::{CliError, Result};
 pub(crate) const FILE: &str = "kapsa.toml";
 /// Largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+/// The keys and tables that some reader knows. What is in a table only its reader knows.
+pub(crate) const KEYS: [&str; 6] =
+    ["memory_backend", "memory_fallback", "role", "run", "time", "traces"];
+/// Keys that are named of those that nobody knows.
+const UNKNOWN_NAMED_MAX: usize = 5;
+/// How alike two keys are of which one is taken for a misspelling of the other, from 0 to 1.
+const LIKENESS_MIN: f64 = 0.7;
+/// How an error of the parser tells a key that a table does not have, and what it has.
+const UNKNOWN_FIELD: &str = "unknown field `";
 
 /// The file that was found.
 pub(crate) struct ConfigFile {
@@ -68,11 +77,40 @@ impl ConfigFile {
                     .find(|line| line.starts_with('[') && line.ends_with(']'))
             });
             let table = table.map_or_else(String::new, |table| format!(", in {table}"));
+            let meant = meant(error.message()).unwrap_or_default();
             let message =
-                format!("{}, line {line}{table}: {}", self.path.display(), error.message());
+                format!("{}, line {line}{table}: {}{meant}", self.path.display(), error.message());
             CliError::user("invalid_config", message)
         })
     }
+
+    /// What is said of keys outside of any table that no reader knows; nothing of a file that
+    /// cannot be read as TOML, which its readers say.
+    pub(crate) fn unknown_keys(&self) -> Vec<String> {
+        let Ok(table) = self.text.parse::<toml::Table>() else { return Vec::new() };
+        let unknown = table.keys().filter(|key| !KEYS.contains(&key.as_str()));
+        let told = unknown.take(UNKNOWN_NAMED_MAX).map(|key| {
+            let meant = did_you_mean(key, KEYS);
+            format!("{}: the key `{key}` is not known{meant}", self.path.display())
+        });
+        told.collect()
+    }
+}
+
+/// The key that an error about an unknown one is nearest to, as a question.
+fn meant(message: &str) -> Option<String> {
+    let (key, known) = message.strip_prefix(UNKNOWN_FIELD)?.split_once('`')?;
+    let known = known.split('`').skip(1).step_by(2);
+    Some(did_you_mean(key, known))
+}
+
+fn did_you_mean<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let likeness = |other: &str| strsim::jaro_winkler(key, other);
+    let nearest = known
+        .into_iter()
+        .filter(|other| likeness(other) >= LIKENESS_MIN)
+        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }
 
 /// The text of a regular file of at most so many bytes. Nothing else is opened to wait for what
@@ -100,4 +138,40 @@ pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
         ));
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> ConfigFile {
+        ConfigFile { path: FILE.into(), text: text.to_string() }
+    }
+
+    #[test]
+    fn keys_that_nobody_knows_are_told_with_the_one_that_is_meant() {
+        let text = "memory_backnd = 'capsule'\nzzz = 1\n[rol.cro]\nsoul = 'x'\n[run]\n[time]\n";
+        let told = file(text).unknown_keys();
+        let want = [
+            "kapsa.toml: the key `memory_backnd` is not known; did you mean `memory_backend`?",
+            "kapsa.toml: the key `rol` is not known; did you mean `role`?",
+            "kapsa.toml: the key `zzz` is not known",
+        ];
+        assert_eq!(told, want);
+        assert!(KEYS.iter().all(|key| file(&format!("{key} = 1")).unknown_keys().is_empty()));
+    }
+
+    #[test]
+    fn an_error_about_a_key_of_a_table_names_the_nearest() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            #[serde(rename = "layout")]
+            _layout: Option<String>,
+            #[serde(rename = "timeout_seconds")]
+            _timeout: Option<f64>,
+        }
+        let error = file("layuot = 'files'\n").parse::<Table>().expect_err("not known");
+        assert!(error.message.ends_with("; did you mean `layout`?"), "{}", error.message);
+    }
 }

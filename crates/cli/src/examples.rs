@@ -45,7 +45,9 @@ are left out and named; the call then ends with exit code 1. A line that is an e
 of what is stored, as in an old export, is skipped with a warning; --on-conflict newer, skip or \
 fail decides about every other text. With --atomic all lines are one commit, or none is stored.
 
-The same text under another name is stored and said to be the same; --if-new does not store it.
+What is there already, fields and all, is unchanged and not written again. The same text under \
+another name is stored and said to be the same; --if-new stores no text, passage or file that \
+any record holds.
 
 Documents (Markdown and plain text) are split at headings and paragraphs. Storing one again \
 adds only what changed and forgets passages it no longer contains. The vectors that search by \
@@ -553,7 +555,8 @@ Examples:
 
 The same content makes the same bytes. Whole model calls, debug traces and the folders of \
 sources are left out unless --unsafe is given. A capsule holds every revision, the other \
-formats the current ones. A run is exported whole, including what is only on its branch. The \
+formats the current ones. In files for people, characters that act on a terminal or are drawn \
+as nothing are written as visible escapes. The folder of --out must exist. A run is exported whole, including what is only on its branch. The \
 passphrase comes from KAPSA_PASSPHRASE or the terminal.";
 
 pub(crate) const IMPORT: &str = "\
@@ -589,8 +592,8 @@ Examples:
   kapsa gc --retention-days 7
   touch .kapsa/exports/capsule.kapsa.pin     keeps that export
 
-Deletes only exports in exports/ beside the capsule, and temporary folders of interrupted \
-exports and imports. Symbolic links are never followed.";
+Deletes only exports in exports/ beside the capsule, and what interrupted exports, imports and \
+compactions left. Symbolic links are never followed.";
 
 pub(crate) const POLICY: &str = "\
 Examples:

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kapsa_memory::transfer::is_export_index;
 use kapsa_notes::Front;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +15,8 @@ use crate::time::of_text;
 
 /// The line around frontmatter.
 const FENCE: &str = "---";
+/// What the list of an export is called, which is no note.
+const INDEX: &str = "index of an export";
 /// Names of the frontmatter that say when a note was written, the best first.
 const TIMES: [&str; 6] = ["updated_at", "modified", "updated", "created_at", "created", "date"];
 /// Most relations and observations of one note that are kept by themselves.
@@ -51,7 +54,12 @@ fn notes(
 ) -> Result<Source, Error> {
     let mut source = Source::default();
     let root = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+    let mut indexes = 0;
     for file in markdown_files(path)? {
+        if is_export_index(&file) {
+            indexes += 1;
+            continue;
+        }
         let place = file.display().to_string();
         match bytes(&file, FILE_BYTES_MAX) {
             Ok(bytes) => match String::from_utf8(bytes) {
@@ -61,6 +69,7 @@ fn notes(
             Err(error) => source.skip(place, error.reason()),
         }
     }
+    source.leave(INDEX, indexes);
     Ok(source)
 }
 

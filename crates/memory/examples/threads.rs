@@ -37,7 +37,7 @@ fn rate(threads: usize, time: Duration) -> Result<f64, Box<dyn std::error::Error
     let commits = stats(&Reader::open(&path)?, false)?;
     println!(
         "{threads:>3} threads: {rate:>8.0} puts/s, {} records in {} commits",
-        commits.record_count, commits.commit_count
+        commits.last_sequence, commits.commit_count
     );
     Ok(rate)
 }

@@ -97,7 +97,7 @@ pub use versions::merge::{
 };
 pub use versions::policy::{Captured, PolicySnapshot};
 pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
-pub use versions::stats::{revision_count, stats};
+pub use versions::stats::{record_counts, revision_count, stats};
 pub use versions::{branch, checkpoint, event, graph, history, merge, policy, replay, review};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;

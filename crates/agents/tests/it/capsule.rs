@@ -410,7 +410,7 @@ fn two_times_are_asked_for_apart() {
     let (june, july) = (DAY * 150, DAY * 180);
     let facts = CapsuleFactStore::new(location(&f));
     facts.store(&Fact { valid_from: Some(june), ..fact("price", "It costs 10") }).expect("stored");
-    let monday = stats(&f.reader(), false).expect("counted").record_count;
+    let monday = stats(&f.reader(), false).expect("counted").last_sequence;
     let until =
         Fact { valid_from: Some(june), valid_to: Some(july), ..fact("price", "It cost 12") };
     facts.update(&until).expect("updated");

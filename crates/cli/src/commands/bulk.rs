@@ -166,6 +166,8 @@ pub(super) struct Bulk<'a> {
     next_line: u64,
     tally: Tally,
     first: Option<Put>,
+    /// Sequence of the first record that was written.
+    first_new: Option<u64>,
     /// For a single record another that holds the same text.
     same: Option<Uri>,
     /// What is stored only under a condition.
@@ -204,6 +206,7 @@ impl<'a> Bulk<'a> {
             next_line: 1,
             tally: Tally::default(),
             first: None,
+            first_new: None,
             same: None,
             rules: Rules::of(args),
             atomic: args.atomic,
@@ -413,6 +416,8 @@ impl<'a> Bulk<'a> {
         if self.each {
             self.tell_each(&puts).map_err(|error| after(many_done(&self.tally), error))?;
         }
+        let mut new = puts.iter().filter(|put| put.change != Change::Unchanged);
+        self.first_new = self.first_new.or_else(|| Some(new.next()?.sequence));
         if self.first.is_none() {
             self.first = puts.into_iter().next();
         }
@@ -433,9 +438,9 @@ impl<'a> Bulk<'a> {
     fn stored(mut self) -> Stored {
         // Whoever makes the vectors takes the lock, too.
         self.turn.end();
-        let embedding = match (self.ahead.take(), &self.first) {
+        let embedding = match (self.ahead.take(), self.first_new) {
             (Some(ahead), _) => ahead.report(self.app),
-            (None, Some(first)) => New::since(self.when, first.sequence).end(self.app),
+            (None, Some(first)) => New::since(self.when, first).end(self.app),
             (None, None) => None,
         };
         Stored { answer: self.answer(), embedding }

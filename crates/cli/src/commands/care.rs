@@ -4,8 +4,10 @@
 use std::path::Path;
 
 use kapsa_memory::check::LostFile;
-use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats};
-use kapsa_memory::{Coverage, Reader, check, checkpoint, policy};
+use kapsa_memory::request::{
+    Diagnosis, Level, MaintenanceReport, RecordCounts, SalvageReport, Stats,
+};
+use kapsa_memory::{Coverage, Reader, check, checkpoint, policy, record_counts};
 
 use crate::app::{self, App, Status, did};
 use crate::args;
@@ -32,16 +34,24 @@ pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
     let reader = app.owner_reader_when(&args.when)?;
     let mut stats = kapsa_memory::stats(&reader, args.count)?;
-    if !args.count && stats.record_count <= COUNTED_RECORDS_MAX {
+    if !args.count && stats.last_sequence <= COUNTED_RECORDS_MAX {
         stats = kapsa_memory::stats(&reader, true)?;
     }
+    let counts = record_counts(&reader)?;
     let coverage = reader.coverage()?;
     let settings = BackendSettings::find()?;
     if app.out.is_json() {
         let (backend, has_fallback) = (settings.backend.name(), settings.fallback);
-        return app.out.json(&StatsOut::of(&path, &stats, &coverage, backend, has_fallback));
+        return app.out.json(&StatsOut::of(
+            &path,
+            (&stats, counts),
+            &coverage,
+            backend,
+            has_fallback,
+        ));
     }
-    let lines = stats_for_people(&path, &stats).into_iter().chain(vectors_for_people(&coverage));
+    let lines =
+        stats_for_people(&path, &stats, counts).into_iter().chain(vectors_for_people(&coverage));
     for (name, value) in lines.chain(backend_for_people(settings)) {
         app.out.faint(&format!("{name:<13}"))?;
         app.out.line(&value)?;
@@ -76,7 +86,11 @@ fn vectors_for_people(coverage: &Coverage) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
+fn stats_for_people(
+    path: &Path,
+    stats: &Stats,
+    counts: RecordCounts,
+) -> Vec<(&'static str, String)> {
     let last = stats.last_commit_at.map_or_else(|| "never".to_string(), readable);
     let mut lines = vec![
         ("capsule", path.display().to_string()),
@@ -85,7 +99,7 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("created", readable(stats.created_at)),
         ("last commit", last),
         ("size", size(stats.size_bytes)),
-        ("records", stats.record_count.to_string()),
+        ("records", counts.records.to_string()),
         ("commits", stats.commit_count.to_string()),
         (
             "index",
@@ -93,7 +107,7 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
                 "{} in {}, {} not indexed yet",
                 size(stats.index_bytes),
                 counted(stats.segment_count as u64, "segment"),
-                stats.tail_records
+                counts.tail_records
             ),
         ),
         ("compacted", counted(stats.generation.saturating_sub(1), "time")),

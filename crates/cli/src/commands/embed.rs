@@ -10,7 +10,7 @@ use kapsa_embed::{ConvertOptions, LocalEmbedder, LocalReranker, convert, is_rera
 use kapsa_memory::request::Put;
 use kapsa_memory::{
     EmbedReport, EmbedRequest, FileSystem, NewRecord, NewVectors, Reader, SMALL_PUT_RECORDS_MAX,
-    UnlockedWriter, embed as embed_records, is_small_put, left_without_vectors, stats,
+    UnlockedWriter, embed as embed_records, is_small_put, left_without_vectors,
 };
 use kapsa_model::{EmbedError, Embedder, Model, Reranker};
 
@@ -205,8 +205,10 @@ pub(crate) struct New {
 impl New {
     /// Before the put.
     pub(crate) fn begin(app: &App, when: Option<EmbedWhen>) -> Result<New> {
-        let before =
-            if when == Some(EmbedWhen::Later) { 0 } else { last(&Reader::open(&app.capsule()?)?)? };
+        let before = match when {
+            Some(EmbedWhen::Later) => 0,
+            _ => Reader::open(&app.capsule()?)?.raw().moment(),
+        };
         Ok(New { when, before, last: None, with_left: false })
     }
 
@@ -254,7 +256,8 @@ impl New {
 
     fn embed(self, app: &mut App) -> Result<()> {
         let reader = Reader::open(&app.capsule()?)?;
-        let mut new: Range<u64> = self.before + 1..self.last.map_or_else(|| last(&reader), Ok)? + 1;
+        let mut new: Range<u64> =
+            self.before + 1..self.last.unwrap_or_else(|| reader.raw().moment()) + 1;
         let count = new.end.saturating_sub(new.start);
         if count == 0 {
             return Ok(());
@@ -288,11 +291,6 @@ fn are_few(reader: &Reader, new: Range<u64>) -> Result<bool> {
     let texts: Vec<String> =
         new.map(|sequence| Ok(reader.record(sequence)?.text)).collect::<Result<_>>()?;
     Ok(is_small_put(texts.iter().map(String::as_str)))
-}
-
-/// The newest sequence.
-fn last(reader: &Reader) -> Result<u64> {
-    Ok(stats(reader, false)?.record_count)
 }
 
 /// `kapsa model`.

@@ -8,13 +8,14 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::time::SystemTime;
 
-use kapsa_memory::record::{KIND_DEFAULT, TEXT_BYTES_MAX};
-use kapsa_memory::request::{Change, Put};
-use kapsa_memory::{CONTENT_BYTES_MAX, Content, ContentNames, Error, NewRecord, Record, Uri};
+use kapsa_memory::record::TEXT_BYTES_MAX;
+use kapsa_memory::request::Put;
+use kapsa_memory::{CONTENT_BYTES_MAX, Content, ContentNames, Error, NewRecord};
 use kapsa_memory::{split_content, tokens::first_bytes};
 
 use super::defaults::Defaults;
-use super::documents::{content, unreadable};
+use super::documents::{content, missing, unreadable};
+use super::known;
 use super::put::{Answer, Stored, one, put_small};
 use super::turn::Turn;
 use crate::app::{App, owner_of};
@@ -24,7 +25,7 @@ use crate::progress::Progress;
 use crate::render;
 
 /// Kind of the records that have the content of a file.
-const KIND: &str = "file";
+pub(super) const KIND: &str = "file";
 /// Media type of what is nothing known.
 const UNKNOWN: &str = "application/octet-stream";
 /// Bytes at the beginning that say what a file is.
@@ -42,15 +43,9 @@ pub(super) fn put(
     path: &Path,
 ) -> Result<Stored> {
     let mut file = Source::open(path)?;
-    let uri = defaults.uri.clone().expect("a file is put under a URI");
     if let Some(text) = file.text()? {
         file.expect_same()?;
         let record = NewRecord { title: file.name, ..NewRecord::text(text) };
-        if app.principal().is_none()
-            && let Some(put) = unchanged(app, &uri, &defaults.fill(record.clone()))?
-        {
-            return Ok(Stored { answer: Answer::One(put, None), embedding: None });
-        }
         return one(app, defaults, args, record);
     }
     app.refuse_principals("put files that are not text")?;
@@ -63,7 +58,7 @@ pub(super) fn put(
         let content = store(app, &capsule, defaults, &mut file)?;
         let record = defaults.fill(file.record(content));
         record.check()?;
-        if let Some(put) = unchanged(app, &uri, &record)? {
+        if let Some(put) = there(app, &record, args.if_new)? {
             return Ok(Stored { answer: Answer::One(put, None), embedding: None });
         }
         match put_small(app, &capsule, defaults, args.embed, vec![record]) {
@@ -116,32 +111,13 @@ fn store(
     }
 }
 
-/// What is there already, if nothing would change.
-fn unchanged(app: &App, uri: &Uri, record: &kapsa_memory::NewRecord) -> Result<Option<Put>> {
-    let there = match app.owner_reader()?.get(uri) {
-        Ok(there) => there,
-        Err(Error::UriNotFound { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let is_same = is_same(&there, record);
-    Ok(is_same.then_some(Put {
-        uri: there.uri,
-        sequence: there.sequence,
-        change: Change::Unchanged,
-    }))
-}
-
-fn is_same(there: &Record, new: &NewRecord) -> bool {
-    let there = there.as_new();
-    let kind = if new.kind.is_empty() { KIND_DEFAULT } else { &new.kind };
-    let kept = NewRecord {
-        uri: there.uri.clone(),
-        created_at: new.created_at.and(there.created_at),
-        confidence: new.confidence.and(there.confidence),
-        access: new.access.as_ref().and(there.access.clone()),
-        ..there
-    };
-    kept == NewRecord { uri: kept.uri.clone(), kind: kind.to_string(), ..new.clone() }
+/// What is there already and makes the put of a file needless.
+fn there(app: &App, record: &NewRecord, if_new: bool) -> Result<Option<Put>> {
+    let reader = app.reader()?;
+    match known::unchanged(app, &reader, record, if_new)? {
+        None if if_new => known::same_file(&reader, record),
+        found => Ok(found),
+    }
 }
 
 /// A file that is to be stored.
@@ -162,10 +138,12 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn open(path: &'a Path) -> Result<Source<'a>> {
-        let (file, size) = content::open(path).map_err(|unread| {
-            unread
-                .error
-                .hint("kapsa put --uri URI FILE stores one file; leave out --uri for a folder")
+        if let Err(error) = path.metadata() {
+            return Err(missing(path, &error));
+        }
+        let (file, size) = content::open(path).map_err(|unread| match path.is_dir() {
+            true => unread.error.hint("leave out --uri to put the documents of a folder"),
+            false => unread.error.hint("kapsa put --uri URI FILE stores one regular file"),
         })?;
         if size > CONTENT_BYTES_MAX {
             return Err(unreadable(path, "larger than 4 GiB"));
@@ -216,7 +194,11 @@ impl<'a> Source<'a> {
         let is_read = self.size <= content::DOCUMENT_BYTES_MAX;
         let limit = if is_read { content::DOCUMENT_BYTES_MAX } else { HEAD_BYTES };
         let read = (&self.file).take(limit).read_to_end(&mut bytes);
-        read.map_err(|error| self.failed(&error))?;
+        let read = read.map_err(|error| self.failed(&error))?;
+        if (read as u64) < limit {
+            let stored = content::expect_stored(self.path, &self.file, self.size, read as u64);
+            stored.map_err(|unread| unread.error)?;
+        }
         let found = infer::get(&bytes);
         if let Some(found) = &found {
             self.media_type = found.mime_type().to_string();

@@ -1,11 +1,14 @@
-//! What a put brings that the capsule has already: the same text under another name, and revisions
-//! that have been replaced since they were exported. Looked up before anything is written.
+//! What a put brings that the capsule has already: a record that is there as it is, the same text
+//! under another name, and revisions that have been replaced since they were exported. Looked up
+//! before anything is written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use kapsa_memory::request::{Change, Put};
-use kapsa_memory::{Error, Micros, NewRecord, Record, Uri};
+use kapsa_memory::record::KIND_DEFAULT;
+use kapsa_memory::request::{Change, Filter, Put, TimelineRequest};
+use kapsa_memory::{EXPORT_RECORDS_MAX, Error, Micros, NewRecord, Record, Trust, Uri};
 
+use super::file;
 use crate::app::{AnyReader, App};
 use crate::args::{self, OnConflict};
 use crate::error::{CliError, Result};
@@ -14,6 +17,8 @@ use crate::render::counted;
 /// Most texts of one call that are compared with what is there; of larger puts only those are that
 /// must be new.
 const COMPARED_MAX: usize = 64;
+/// Most files that one is compared with.
+const FILES_COMPARED_MAX: usize = EXPORT_RECORDS_MAX;
 /// Most names that a message lists.
 const NAMED_MAX: usize = 3;
 
@@ -26,7 +31,8 @@ pub(super) struct Known {
     pub(super) kept: Vec<Put>,
     /// For each of `new` the record that holds the same text.
     pub(super) same_text: Vec<Option<Uri>>,
-    /// How many were passed over since another record of the same call has their URI.
+    /// How many were passed over since another record of the same call has their URI, or their text
+    /// where only what is new is wanted.
     pub(super) passed_over: u64,
     /// Those whose URI is taken, by their place among what was given, and why they are refused.
     pub(super) refused: Vec<(usize, CliError)>,
@@ -76,19 +82,21 @@ impl Known {
     pub(super) fn of(app: &mut App, records: Vec<NewRecord>, rules: Rules) -> Result<Known> {
         let Rules { if_new, on_conflict } = rules;
         let compares = if_new || records.len() <= COMPARED_MAX;
+        let is_named = |record: &NewRecord| record.uri.is_some();
         let is_exported = |record: &NewRecord| {
             record.uri.is_some()
                 && record.created_at.is_some()
                 && on_conflict != Some(OnConflict::Replace)
         };
         let is_ruled = on_conflict.is_some_and(|how| how != OnConflict::Replace);
-        if !compares && !is_ruled && !records.iter().any(is_exported) {
+        if !compares && !records.iter().any(is_named) {
             let same_text = records.iter().map(|_| None).collect();
             return Ok(Known { new: records, same_text, ..Known::default() });
         }
         let reader = app.reader()?;
         let (mut known, mut stale) = (Known::default(), Vec::new());
         let mut before: HashMap<Uri, Option<Micros>> = HashMap::new();
+        let (mut given, mut texts) = (HashSet::new(), HashSet::new());
         for (at, record) in records.into_iter().enumerate() {
             if let Some(how) = on_conflict.filter(|_| is_ruled)
                 && let Some(taken) = taken(&reader, &before, &record)?
@@ -103,16 +111,22 @@ impl Known {
                 stale.extend(record.uri);
                 continue;
             }
+            // What the same call puts there before is what this one would change.
+            let is_first = record.uri.as_ref().is_none_or(|uri| !given.contains(uri));
+            if is_first && let Some(put) = unchanged(app, &reader, &record, if_new)? {
+                known.kept.push(put);
+                continue;
+            }
             let same = if compares { reader.same_text(&record.text)? } else { None };
-            let same = same.filter(|same| record.uri.as_ref() != Some(&same.uri));
             match same {
-                Some(same) if if_new => known.kept.push(Put {
-                    uri: same.uri,
-                    sequence: same.sequence,
-                    change: Change::Unchanged,
-                }),
+                Some(same) if if_new => known.kept.push(kept(&same)),
+                None if if_new && !texts.insert(record.text.trim().to_string()) => {
+                    known.passed_over += 1;
+                }
                 same => {
-                    known.same_text.push(same.map(|same| same.uri));
+                    given.extend(record.uri.clone());
+                    let same = same.map(|same| same.uri);
+                    known.same_text.push(same.filter(|same| record.uri.as_ref() != Some(same)));
                     known.new.push(record);
                 }
             }
@@ -142,15 +156,109 @@ impl Known {
                     .hint("--on-conflict newer, skip or replace decides what becomes of it");
                 self.refused.push((at, error));
             }
-            (_, Taken::Stored(stored)) => self.kept.push(Put {
-                uri: stored.uri,
-                sequence: stored.sequence,
-                change: Change::Unchanged,
-            }),
+            (_, Taken::Stored(stored)) => self.kept.push(kept(&stored)),
             (_, Taken::Before(_)) => self.passed_over += 1,
         }
         false
     }
+}
+
+/// What is said of a record that stays as it is.
+fn kept(there: &Record) -> Put {
+    Put { uri: there.uri.clone(), sequence: there.sequence, change: Change::Unchanged }
+}
+
+/// What is there under the URI of a record, if nothing would change; for a put of what is new, if
+/// no text would.
+pub(super) fn unchanged(
+    app: &App,
+    reader: &AnyReader,
+    record: &NewRecord,
+    if_new: bool,
+) -> Result<Option<Put>> {
+    let Some(uri) = &record.uri else { return Ok(None) };
+    let there = match reader.get(uri) {
+        Ok(there) => there,
+        Err(Error::UriNotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let of_writer = match reader {
+        AnyReader::Owner(_) => app.write_options(None).provenance.trust,
+        AnyReader::Principal(_) => Trust::Principal,
+    };
+    let trust = record.trust.map_or(of_writer, |trust| trust.min(of_writer));
+    let is_same = match if_new {
+        true => says_the_same(&there, record),
+        // Who is trusted more vouches for it, and who says it again decides what is contested.
+        false => {
+            is_same(&there, record)
+                && there.provenance.trust >= trust
+                && there.conflicts_with.is_empty()
+        }
+    };
+    Ok((is_same && !there.system).then(|| kept(&there)))
+}
+
+/// Whether two records hold the same text, or the same file.
+fn says_the_same(there: &Record, new: &NewRecord) -> bool {
+    match (&there.content, &new.content) {
+        (Some(there), Some(new)) => there.hash() == new.hash(),
+        (None, None) => there.text.trim() == new.text.trim(),
+        _ => false,
+    }
+}
+
+/// Whether a record would be put as it is there. Time, confidence and level stay where the new one
+/// names none.
+fn is_same(there: &Record, new: &NewRecord) -> bool {
+    let there = there.as_new();
+    let kind = if new.kind.is_empty() { KIND_DEFAULT } else { &new.kind };
+    let kept = NewRecord {
+        uri: new.uri.clone(),
+        trust: new.trust,
+        created_at: new.created_at.and(there.created_at),
+        confidence: new.confidence.and(there.confidence),
+        access: new.access.as_ref().and(there.access.clone()),
+        ..there
+    };
+    kept == NewRecord { kind: kind.to_string(), ..new.clone() }
+}
+
+/// The record of another name that holds the same file, where one does.
+pub(super) fn same_file(reader: &AnyReader, record: &NewRecord) -> Result<Option<Put>> {
+    let kinds = vec![file::KIND.to_string(), record.kind.clone()];
+    let filter = Filter { kinds, ..Filter::default() };
+    let request =
+        TimelineRequest { filter, limit: FILES_COMPARED_MAX, ..TimelineRequest::default() };
+    for there in reader.list(&request)? {
+        let there = there?;
+        if says_the_same(&there, record) {
+            return Ok(Some(kept(&there)));
+        }
+    }
+    Ok(None)
+}
+
+/// The passages of a document without those whose text another record holds already, and what is
+/// said of these.
+pub(super) fn new_passages(
+    app: &App,
+    reader: &AnyReader,
+    passages: Vec<NewRecord>,
+) -> Result<(Vec<NewRecord>, Vec<Put>)> {
+    let (mut new, mut left_out) = (Vec::new(), Vec::new());
+    for passage in passages {
+        // What the document has there already is no other record.
+        let same = match unchanged(app, reader, &passage, true)? {
+            Some(_) => None,
+            None => reader.same_text(&passage.text)?,
+        };
+        match same {
+            Some(same) => left_out.push(kept(&same)),
+            None => new.push(passage),
+        }
+    }
+    Ok((new, left_out))
 }
 
 /// What holds another text under the URI of a record.

@@ -61,6 +61,7 @@ use kapsa_memory::Error;
 
 use crate::app::{App, Status, runs_as};
 use crate::args::Verb;
+use crate::config_file::ConfigFile;
 use crate::error::{CliError, Result};
 
 pub(crate) use hook::{fail_open, open_verb, tell_failed};
@@ -92,6 +93,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         return Err(error);
     }
     elsewhere::expect_capsule(&verb, || name_of(&verb))?;
+    tell_unknown_keys(app, &verb);
     let Some(principal) = app.principal().map(str::to_string) else { return call(app, verb) };
     if needs_no_capsule(&verb) {
         return call(app, verb);
@@ -112,23 +114,44 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
             let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
-            audit::denied(app, &principal, &name_of(&verb), None);
+            audit::denied(app, &principal, &name_of(&verb), asked_of(app, &verb).as_deref());
             return Err(error.into());
         }
     };
-    let asked = match &verb {
-        Verb::Get(args) => Some(args.uri.clone()),
-        Verb::Forget(args) | Verb::History(args) => Some(args.uri.clone()),
-        Verb::Put(args) => args.fields.uri.clone(),
-        Verb::Fact(args) => fact::named(&args.verb).map(|id| format!("fact/{id}")),
-        Verb::Fs(args) => fs::named(app, &args.verb),
-        _ => None,
-    };
+    let asked = asked_of(app, &verb);
     let done = call(app, verb).map_err(|error| without_holder(app, error));
     if let Err(error) = &done {
         audit::of_call(app, &principal, what, asked.as_deref(), error.code);
     }
     done
+}
+
+/// Warns of keys of `kapsa.toml` that nobody knows, as a misspelt one is.
+fn tell_unknown_keys(app: &mut App, verb: &Verb) {
+    if needs_no_capsule(verb) || matches!(verb, Verb::Svc(_)) {
+        return;
+    }
+    // May be dropped: a file that cannot be read is an error of whoever needs a setting of it.
+    let file = ConfigFile::nearest().ok().flatten();
+    for told in file.iter().flat_map(ConfigFile::unknown_keys) {
+        app.out.warn("unknown_key", &told);
+    }
+}
+
+/// The URI that a verb is about.
+fn asked_of(app: &App, verb: &Verb) -> Option<String> {
+    match verb {
+        Verb::Get(args) => Some(args.uri.clone()),
+        Verb::Forget(args) | Verb::History(args) | Verb::Blame(args) => Some(args.uri.clone()),
+        Verb::ResolveUri(args) => Some(args.uri.clone()),
+        Verb::Purge(args) => Some(args.uri.clone()),
+        Verb::CherryPick(args) => Some(args.uri.clone()),
+        Verb::Alias(args) => Some(args.new.clone()),
+        Verb::Put(args) => args.fields.uri.clone(),
+        Verb::Fact(args) => fact::named(&args.verb).map(|id| format!("fact/{id}")),
+        Verb::Fs(args) => fs::named(app, &args.verb),
+        _ => None,
+    }
 }
 
 /// An error without what it tells of the owner's work: which run holds the lock, and since when.

@@ -23,7 +23,7 @@ use crate::args::{self, FormatArg, OnConflict};
 use crate::error::{CliError, Done, Result};
 use crate::memvid::{Helper, is_memvid};
 use crate::moment::{self, rfc3339};
-use crate::out_file::is_standard_output;
+use crate::out_file::{expect_folder_of, is_standard_output};
 use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
@@ -83,7 +83,9 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     if is_streamed {
         return stream(app, &export, args.format, &capsule, passphrase.as_ref());
     }
-    make_folder_of(&target)?;
+    if args.out.is_none() {
+        make_folder_of(&target)?;
+    }
     let written = write(&export, args, &target, passphrase.as_ref())?;
     did(app, Done::new(format!("exported to {}", target.display())));
     let event = exported_event(args, &export, &written, &target, sealed);
@@ -183,7 +185,10 @@ fn passphrase(app: &App, seals: bool) -> Result<Passphrase> {
 /// Where the export goes. `--out` keeps the name it was given.
 fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> Result<PathBuf> {
     let target = match &args.out {
-        Some(out) => out.clone(),
+        Some(out) => {
+            expect_folder_of(out)?;
+            out.clone()
+        }
         None => {
             let parts: Vec<String> =
                 [&args.spec, &args.run].into_iter().flatten().map(|part| safe_part(part)).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kapsa_memory::check::LostFile;
 use kapsa_memory::request::{
-    Diagnosis, Level, MaintenanceReport, Problem, SalvageReport, Stats, VerifyReport,
+    Diagnosis, Level, MaintenanceReport, Problem, RecordCounts, SalvageReport, Stats, VerifyReport,
 };
 use kapsa_memory::{Anchor, Coverage, SignatureReport};
 use schemars::JsonSchema;
@@ -32,7 +32,8 @@ pub(crate) struct StatsOut<'a> {
     created_at: Time,
     /// Size of the file.
     size_bytes: u64,
-    /// Number of revisions ever written: the newest sequence.
+    /// Number of records: revisions of memories, tombstones, and what the capsule writes about
+    /// itself. Blobs of files and what was erased do not count.
     record_count: u64,
     /// Number of commits.
     commit_count: u64,
@@ -124,7 +125,7 @@ impl<'a> VectorsOut<'a> {
 impl<'a> StatsOut<'a> {
     pub(crate) fn of(
         path: &Path,
-        stats: &'a Stats,
+        (stats, counts): (&'a Stats, RecordCounts),
         coverage: &'a Coverage,
         backend: &'static str,
         has_fallback: bool,
@@ -137,7 +138,7 @@ impl<'a> StatsOut<'a> {
             format_version: stats.format_version,
             created_at: Time(stats.created_at),
             size_bytes: stats.size_bytes,
-            record_count: stats.record_count,
+            record_count: counts.records,
             commit_count: stats.commit_count,
             uri_count: stats.uri_count,
             branch_count: stats.branch_count,
@@ -145,7 +146,7 @@ impl<'a> StatsOut<'a> {
             event_count: stats.event_count,
             text_bytes: stats.text_bytes,
             dedup_ratio: stats.dedup_ratio,
-            index_status: match (stats.record_count, stats.tail_records) {
+            index_status: match (stats.last_sequence, stats.tail_records) {
                 (0, _) => "empty",
                 (_, 0) => "current",
                 _ => "behind",
@@ -153,7 +154,7 @@ impl<'a> StatsOut<'a> {
             committed_at: stats.last_commit_at.map(Time),
             chain: &stats.chain,
             segment_count: stats.segment_count,
-            tail_record_count: stats.tail_records,
+            tail_record_count: counts.tail_records,
             index_bytes: stats.index_bytes,
             torn_bytes: stats.torn_bytes,
             generation: stats.generation,

@@ -285,7 +285,7 @@ pub(crate) struct GcOut {
     exports_preserved: u64,
     /// Number of files passed over, since they are not exports.
     exports_skipped: u64,
-    /// Number of leftovers of interrupted exports and imports deleted.
+    /// Number of leftovers of interrupted exports, imports and compactions deleted.
     temp_files_deleted: u64,
     /// Size of what was deleted.
     bytes_freed: u64,

@@ -155,6 +155,7 @@ fn writing_above_a_clearance_is_refused_and_each_denial_is_on_record() {
     sandbox.run(&["get", "fact/deal", "--as", "cmo"]);
     sandbox.run(&["get", "fact/none", "--as", "cmo"]);
     sandbox.run(&["log", "--as", "cmo"]);
+    sandbox.run(&["resolve-uri", "fact/deal", "--as", "cmo"]);
     let audit = sandbox.json(&["timeline", "--kind", "audit"]);
     let told: Vec<&str> = audit["records"]
         .as_array()
@@ -170,6 +171,7 @@ fn writing_above_a_clearance_is_refused_and_each_denial_is_on_record() {
             "cmo was denied: put fact/deal",
             "cmo was denied: get fact/deal",
             "cmo was denied: log",
+            "cmo was denied: resolve-uri fact/deal",
         ],
         "what never was is no denial"
     );

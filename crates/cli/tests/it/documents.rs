@@ -119,13 +119,28 @@ fn working_trees_of_a_repository_share_the_names_of_files() {
     git(&["commit", "-qm", "x"]);
     git(&["worktree", "add", "-q", "../tree"]);
     run_in(&sandbox, "main", &["init"]);
-    for (folder, source) in [("main", "docs"), ("tree", "docs"), ("tree/docs", "a.md")] {
-        run_in(&sandbox, folder, &["put", source]);
+    // A repository in another is a folder of it.
+    for tree in ["main", "tree"] {
+        sandbox.write(&format!("{tree}/inner/.git/HEAD"), "ref: refs/heads/main\n");
+        sandbox.write(&format!("{tree}/inner/b.md"), "# Beta\n\nseals\n");
+    }
+    for (folder, source) in [
+        ("main", "docs"),
+        ("tree", "docs"),
+        ("tree/docs", "a.md"),
+        ("main", "inner"),
+        ("main/inner", "b.md"),
+        ("tree/inner", "b.md"),
+    ] {
+        let capsule = sandbox.path("main/.kapsa/workspace.kapsa");
+        let capsule = capsule.to_str().expect("UTF-8");
+        run_in(&sandbox, folder, &["put", source, "--capsule", capsule]);
     }
     let listed = sandbox.json(&["timeline", "--capsule", "main/.kapsa/workspace.kapsa"]);
     let records = listed["records"].as_array().expect("a list");
-    assert_eq!(records.len(), 1, "{listed}");
-    assert_eq!(records[0]["source"]["path"], "docs/a.md");
+    let mut names: Vec<_> = records.iter().map(|record| &record["source"]["path"]).collect();
+    names.sort_by_key(|name| name.to_string());
+    assert_eq!(names, ["docs/a.md", "inner/b.md"]);
 }
 
 #[test]
@@ -384,4 +399,39 @@ fn a_document_that_was_emptied_has_no_passages() {
     sandbox.write("src/quay.py", "\n");
     assert!(sandbox.json(&["put", "src"])["forgotten"].as_u64() > Some(0));
     assert_eq!(sandbox.count(), 0);
+}
+
+#[test]
+fn what_came_from_a_folder_that_is_gone_can_be_forgotten() {
+    let sandbox = Sandbox::new();
+    for name in ["docs/a.md", "docs/sub/deep/b.md", "docs-2/c.md", "d.md"] {
+        sandbox.write(name, format!("# {name}\n\ntext of {name}\n"));
+    }
+    sandbox.ok(&["put", "docs", "docs-2", "d.md"]);
+    std::fs::remove_dir_all(sandbox.path("docs")).expect("removed");
+    std::fs::remove_file(sandbox.path("d.md")).expect("removed");
+    let error = sandbox.fails(&["put", "docs"], 1, "source_unreadable");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("--prune")), "{error}");
+    sandbox.fails(&["put", "never", "--prune"], 1, "source_unreadable");
+    assert_eq!(sources(&sandbox), ["d.md", "docs-2/c.md", "docs/a.md", "docs/sub/deep/b.md"]);
+    run_in(&sandbox, "docs-2", &["put", "../docs/sub", "--prune"]);
+    assert_eq!(sources(&sandbox), ["d.md", "docs-2/c.md", "docs/a.md"]);
+    assert_eq!(sandbox.json(&["put", "docs", "d.md", "--prune"])["forgotten"], 2);
+    assert_eq!(sources(&sandbox), ["docs-2/c.md"]);
+}
+
+#[test]
+fn passages_that_other_records_hold_are_left_out_where_only_new_ones_are_wanted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("guide.md", GUIDE);
+    let first = sandbox.json(&["put", "--if-new", "guide.md"]);
+    let count = first["added"].as_u64().expect("a number");
+    let again = sandbox.json(&["put", "--if-new", "guide.md"]);
+    assert_eq!((&again["added"], &again["unchanged"]), (&0.into(), &count.into()));
+    sandbox.write("copy.md", format!("{GUIDE}\n## More\n\nA passage of its own.\n"));
+    let copy = sandbox.json(&["put", "--if-new", "copy.md"]);
+    assert_eq!((&copy["added"], &copy["unchanged"]), (&1.into(), &count.into()), "{copy}");
+    assert_eq!(sandbox.count(), count + 1);
+    let copy = sandbox.json(&["put", "--if-new", "copy.md"]);
+    assert_eq!((&copy["added"], &copy["forgotten"]), (&0.into(), &0.into()), "{copy}");
 }

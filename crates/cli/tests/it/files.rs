@@ -122,6 +122,61 @@ fn what_is_no_file_is_refused_and_nothing_is_stored() {
         sandbox.fails(&["put", "--uri", "file/x", path], 1, "source_unreadable");
     }
     assert_eq!(sandbox.count(), 0);
+    let missing = sandbox.error(&["put", "--uri", "file/x", "nothing"]).1;
+    assert!(missing["hint"].as_str().is_some_and(|hint| hint.contains("put --text nothing")));
+    let folder = sandbox.error(&["put", "--uri", "file/x", "folder"]).1;
+    assert!(folder["hint"].as_str().is_some_and(|hint| hint.contains("leave out --uri")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_the_system_makes_up_is_told_apart() {
+    let sandbox = Sandbox::new();
+    for args in [&["put", "/proc/self/status"][..], &["put", "--uri", "x", "/proc/self/status"]] {
+        let error = sandbox.fails(args, 1, "source_unreadable");
+        assert!(error["message"].as_str().is_some_and(|told| told.contains("makes it up")));
+    }
+    assert_eq!(sandbox.count(), 0);
+}
+
+#[test]
+fn a_file_that_is_there_already_is_not_new() {
+    let sandbox = Sandbox::new();
+    let paths = [("a.bin", noise(100)), ("b.bin", noise(100)), ("c.bin", noise(101))]
+        .map(|(name, bytes)| sandbox.write(name, bytes).to_str().expect("UTF-8").to_string());
+    let put = |uri: &str, path: &str, more: &[&str]| {
+        let put = sandbox.json(&[&["put", "--if-new", "--uri", uri, path], more].concat());
+        (put["change"].clone(), put["uri"].clone())
+    };
+    let there = ("unchanged".into(), "mv2://default/file/a".into());
+    assert_eq!(put("file/a", &paths[0], &[]).0, "added");
+    assert_eq!(put("file/a", &paths[0], &["--title", "T"]), there);
+    assert_eq!(put("file/b", &paths[1], &[]), there, "under another name");
+    assert_eq!(put("file/b", &paths[2], &[]).0, "added");
+    let text = sandbox.write("a.md", "tea").to_str().expect("UTF-8").to_string();
+    assert_eq!(put("note/a", &text, &[]).0, "added");
+    assert_eq!(put("note/a", &text, &["--title", "T"]).0, "unchanged");
+    assert_eq!(put("note/b", &text, &[]).1, "mv2://default/note/a");
+}
+
+#[test]
+fn the_blobs_of_a_file_are_no_records() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("x.bin", noise(5 << 20));
+    sandbox.ok(&["put", "--text", "tea"]);
+    sandbox.ok(&["put", "--uri", "file/x", file.to_str().expect("UTF-8")]);
+    let counts = || {
+        let stats = sandbox.json(&["stats"]);
+        ["record_count", "tail_record_count"].map(|name| stats[name].as_u64().expect("a number"))
+    };
+    assert_eq!(counts(), [2, 2]);
+    assert!(sandbox.ok(&["stats"]).contains("records      2\n"));
+    sandbox.ok(&["optimize"]);
+    assert_eq!(counts(), [2, 0]);
+    sandbox.ok(&["purge", "file/x", "--yes"]);
+    let before = counts()[0];
+    assert_eq!(sandbox.json(&["compact"])["purged"], 1, "the record, and no blob");
+    assert_eq!(counts()[0], before - 1);
 }
 
 #[test]

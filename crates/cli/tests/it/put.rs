@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Run, Sandbox, output};
+use crate::support::{Run, Sandbox, bytes, output};
 
 #[test]
 fn one_text_is_acknowledged_with_uri_and_sequence() {
@@ -304,4 +304,75 @@ fn numbers_are_times_in_any_unit_or_refused() {
         let line = format!("{{\"text\":\"y\",\"created_at\":{time}}}");
         sandbox.fails_with(&["put", "--json", "-"], line.as_bytes(), 1, "invalid_json");
     }
+}
+
+#[test]
+fn what_is_there_already_is_unchanged_and_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    let put = |args: &[&str]| {
+        let put = sandbox.json(&[&["put", "--uri", "n/a"], args].concat());
+        (put["change"].as_str().expect("a change").to_string(), put["sequence"].clone())
+    };
+    let (change, first) = put(&["--text", "tea", "--tag", "a=b"]);
+    assert_eq!(change, "added");
+    let size = bytes(&sandbox.capsule()).len();
+    assert_eq!(put(&["--text", "tea", "--tag", "a=b"]), ("unchanged".into(), first));
+    let line = r#"{"uri":"n/a","text":"tea","tags":{"a":"b"}}"#;
+    assert_eq!(sandbox.json_with(&["put", "-"], line.as_bytes())["change"], "unchanged");
+    let many = sandbox.json_with(&["put", "-"], format!("{line}\n{line}\n").as_bytes());
+    assert_eq!((&many["unchanged"], &many["commit_count"]), (&2.into(), &0.into()));
+    let mut plain = sandbox.command();
+    plain.args(["put", "--plain", "--uri", "n/a", "--tag", "a=b"]);
+    let told = String::from_utf8(output(plain, b"tea").stdout).expect("UTF-8");
+    assert!(told.contains("unchanged"), "{told}");
+    assert_eq!(bytes(&sandbox.capsule()).len(), size, "nothing was written");
+    // Whatever else it says makes a revision, and so does saying it again after something else.
+    for (args, change) in [
+        (&["--text", "tea", "--tag", "a=c"][..], "revised"),
+        (&["--text", "tea", "--tag", "a=c", "--title", "T"], "revised"),
+        (&["--text", "tea", "--tag", "a=c", "--title", "T"], "unchanged"),
+        (&["--text", "tea"], "revised"),
+        (&["--text", "tea", "--kind", "fact"], "revised"),
+        (&["--text", "tea", "--kind", "fact", "--confidence", "0.5"], "revised"),
+        (&["--text", "tea", "--kind", "fact", "--classification", "internal"], "revised"),
+        (&["--text", "coffee", "--kind", "fact"], "revised"),
+    ] {
+        assert_eq!(put(args).0, change, "{args:?}");
+    }
+    let turns = [("1", "tea"), ("2", "coffee"), ("3", "tea")];
+    let lines = turns.map(|(_, text)| format!("{{\"uri\":\"n/b\",\"text\":\"{text}\"}}\n"));
+    sandbox.ok(&["put", "--uri", "n/b", "--text", "tea"]);
+    sandbox.json_with(&["put", "-"], lines.concat().as_bytes());
+    assert_eq!(sandbox.json(&["get", "n/b"])["text"], "tea", "the last line counts");
+    sandbox.ok(&["forget", "n/b"]);
+    assert_eq!(sandbox.json(&["put", "--uri", "n/b", "--text", "tea"])["change"], "revised");
+}
+
+#[test]
+fn the_owner_vouches_for_what_somebody_else_said() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "n/a", "--text", "tea", "--trust", "tool"]);
+    let put = |args: &[&str]| {
+        sandbox.json(&[args, &["put", "--uri", "n/a", "--text", "tea"]].concat())["change"].clone()
+    };
+    assert_eq!(put(&["--trust", "tool"]), "unchanged");
+    assert_eq!(put(&[]), "revised");
+    assert_eq!(put(&["--trust", "tool"]), "unchanged", "the owner said so");
+}
+
+#[test]
+fn what_is_new_alone_is_stored_when_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "n/a", "--text", "tea"]);
+    let put = |args: &[&str]| {
+        let put = sandbox.json(&[&["put", "--if-new"], args].concat());
+        (put["change"].clone(), put["uri"].clone())
+    };
+    let there = ("unchanged".into(), "mv2://default/n/a".into());
+    assert_eq!(put(&["--uri", "n/a", "--text", "tea", "--title", "T"]), there);
+    assert_eq!(put(&["--uri", "n/b", "--text", "tea"]), there);
+    assert_eq!(put(&["--uri", "n/b", "--text", "coffee"]).0, "added");
+    let lines = "{\"text\":\"milk\"}\n{\"text\":\"milk\"}\n{\"text\":\"tea\"}\n";
+    let many = sandbox.json_with(&["put", "--if-new", "-"], lines.as_bytes());
+    assert_eq!((&many["added"], &many["unchanged"]), (&1.into(), &2.into()), "{many}");
 }

@@ -498,15 +498,123 @@ fn what_came_from_others_goes_back_to_them() {
     let other = Sandbox::new();
     let notes = sandbox.path("notes");
     other.ok(&["import", "basic-memory", notes.to_str().expect("UTF-8")]);
-    let texts = |of: &Sandbox| {
-        let all = of.json(&["timeline", "--limit", "100"]);
-        let records = all["records"].as_array().expect("a list").iter();
-        let texts = records.map(|record| record["text"].as_str().expect("a text").to_string());
-        texts
-            .filter(|text| !text.contains("kapsa export"))
-            .collect::<std::collections::BTreeSet<_>>()
-    };
     assert_eq!(texts(&other), texts(&sandbox));
+    // The list of what an export has is no memory, whoever reads the folder.
+    export("markdown", "pages");
+    let pages = sandbox.path("pages");
+    let pages = pages.to_str().expect("UTF-8");
+    let vault = Sandbox::new();
+    let done = vault.json(&["import", "obsidian", pages]);
+    assert_eq!(done["left"][0]["count"], 1, "{done}");
+    assert_eq!(vault.count(), sandbox.count());
+    let read = Sandbox::new();
+    assert_eq!(read.json(&["put", pages])["skipped_by_kind"]["generated"], 1);
+    // Of records with one title each stays one.
+    sandbox.ok(&["put", "--uri", "note/b", "--title", "Port", "--text", "It is shut."]);
+    sandbox.ok(&["put", "--uri", "note/c", "--title", "Ada", "--text", "A language."]);
+    let back = fs::read_to_string(export("server-memory", "titles.jsonl")).expect("a file");
+    let names: Vec<_> = parsed(&back).iter().map(|line| line["name"].clone()).collect();
+    assert_eq!(names[..5], ["Acme", "Ada", "Ada (note/c)", "Port", "Port (note/b)"]);
+    let again = Sandbox::new();
+    again.ok(&["import", "server-memory", sandbox.path("titles.jsonl").to_str().expect("UTF-8")]);
+    let of_both = |what: &str| texts(&again).iter().filter(|text| text.contains(what)).count();
+    assert_eq!((of_both("It is shut."), of_both("It is 5433.")), (1, 1));
+}
+
+fn texts(of: &Sandbox) -> std::collections::BTreeSet<String> {
+    let all = of.json(&["timeline", "--limit", "100"]);
+    let records = all["records"].as_array().expect("a list").iter();
+    records.map(|record| record["text"].as_str().expect("a text").to_string()).collect()
+}
+
+#[test]
+fn an_export_that_people_read_is_harmless() {
+    let sandbox = Sandbox::new();
+    let hostile = "a\x1b]0;b\x07\u{9b}2J\u{202e}c\u{200b}\x7f\rd\u{e0041}";
+    let lines = format!("one\r\ntwo\t{hostile}\nthree\n");
+    for (uri, text) in [("note/a", hostile), ("note/b", &lines)] {
+        let record = serde_json::json!({
+            "uri": uri, "text": text, "title": hostile, "tags": {"t": hostile},
+            "metadata": {hostile: hostile}, "entity": format!("{uri} {hostile}"),
+        });
+        sandbox.json_with(&["put", "-"], record.to_string().as_bytes());
+    }
+    let is_harmless = |file: &std::path::Path| {
+        let text = fs::read_to_string(file).expect("UTF-8");
+        let acts = |c: char| {
+            c.is_control() && c != '\n' && c != '\t' || "\u{202e}\u{200b}\u{e0041}".contains(c)
+        };
+        // The end of a line, as some systems write it, does no more than that.
+        assert!(!text.replace("\r\n", "\n").contains(acts), "{}: {text:?}", file.display());
+        text
+    };
+    for format in ["markdown", "basic-memory", "json-dir"] {
+        sandbox.ok(&["export", "--format", format, "--out", format]);
+        let mut all = String::new();
+        for entry in fs::read_dir(sandbox.path(format)).expect("a folder") {
+            all += &is_harmless(&entry.expect("an entry").path());
+        }
+        assert!(all.contains("\\u202e"), "{all}");
+        if format != "json-dir" {
+            assert!(all.contains("one\r\ntwo\ta\\x1b]0;b\\x07\\x9b2J\\u{202e}c"), "{all}");
+        }
+    }
+    for format in ["claude-md", "server-memory", "jsonl"] {
+        sandbox.ok(&["export", "--format", format, "--out", format]);
+        is_harmless(&sandbox.path(format));
+    }
+    // Programs get the same texts.
+    let other = Sandbox::new();
+    let lines = fs::read(sandbox.path("jsonl")).expect("a file");
+    other.json_with(&["put", "-"], &lines);
+    assert_eq!(texts(&other), texts(&sandbox));
+}
+
+#[test]
+fn an_export_says_of_how_many_files_the_bytes_are_left_out() {
+    let sandbox = Sandbox::new();
+    for (uri, bytes) in [("file/a", "\0one"), ("file/a", "\0two"), ("file/b", "\0three")] {
+        let file = sandbox.write("x.bin", bytes);
+        sandbox.ok(&["put", "--uri", uri, file.to_str().expect("UTF-8")]);
+    }
+    sandbox.ok(&["forget", "file/b"]);
+    let run = sandbox.run(&["export", "--format", "markdown", "--out", "pages"]);
+    assert!(run.err.contains("the bytes of 1 file are left out"), "{}", run.err);
+    sandbox.ok(&["forget", "file/a"]);
+    let run = sandbox.run(&["export", "--format", "markdown", "--out", "none"]);
+    assert!(!run.err.contains("left out"), "{}", run.err);
+}
+
+#[test]
+fn an_export_makes_no_folders_for_the_place_that_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "tea"]);
+    for format in ["capsule", "jsonl", "markdown"] {
+        sandbox.fails(&["export", "--format", format, "--out", "new/out"], 1, "no_folder");
+    }
+    assert!(!sandbox.path("new").exists());
+    assert!(sandbox.ok(&["export"]).contains("exports"), "its own folder is made");
+}
+
+#[test]
+fn gc_removes_what_a_killed_compaction_left() {
+    use kapsa_memory::{FileSystem, Volume as _};
+
+    let sandbox = sandbox();
+    let capsule = sandbox.capsule();
+    let whole = bytes(&capsule);
+    let [left, held] = [FileSystem.temporary(&capsule), FileSystem.temporary(&capsule)];
+    for file in [&left, &held] {
+        fs::write(file, &whole[..100]).expect("written");
+    }
+    let lock = fs::File::open(&held).expect("a file");
+    lock.lock().expect("held");
+    let dry = sandbox.json(&["gc", "--dry-run"]);
+    assert_eq!((&dry["temp_files_deleted"], &dry["bytes_freed"]), (&1.into(), &100.into()));
+    assert!(left.exists());
+    let done = sandbox.json(&["gc"]);
+    assert_eq!((&done["temp_files_deleted"], &done["bytes_freed"]), (&1.into(), &100.into()));
+    assert!(!left.exists() && held.exists(), "somebody works on the other one");
 }
 
 #[test]

@@ -107,6 +107,11 @@ const SITUATIONS: [(&str, Situation); 40] = [
         to.write("m.json", r#"{"rules": []}"#);
         Call::of(&["role", "schedule"])
     }),
+    ("unknown_key", |to| {
+        does(to, &["init"]);
+        to.write("kapsa.toml", "memory_falback = true\n");
+        Call::of(&["find", "tea"])
+    }),
     ("memvid_backend", |to| {
         to.write("kapsa.toml", "memory_backend = 'memvid'\n");
         let memvid = Some(answering(to, &[json!({"end": {}})]));

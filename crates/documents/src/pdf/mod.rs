@@ -16,6 +16,9 @@ use self::fonts::Fonts;
 use self::page::Pages;
 
 const MARK: &[u8] = b"%PDF-";
+/// What stands at the end of a whole file, and how many bytes may follow where it begins.
+const END: &[u8] = b"%%EOF";
+const END_BYTES: usize = 1024;
 /// Name of the streams that hold other objects: all of them are unpacked when a file is opened.
 const OBJECT_STREAM: &[u8] = b"ObjStm";
 /// What a stream of objects may always unpack to, in bytes.
@@ -34,15 +37,18 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, ReadError> {
     describe(&document, &mut draft);
     let mut fonts = Fonts::new(&document);
     let mut pages = Pages::new(&document, limits.expanded_from(bytes.len()));
-    let mut empty = Vec::new();
+    let (mut empty, mut count, mut failed) = (Vec::new(), 0, None);
     for (at, page) in document.page_iter().enumerate() {
         expect_at_most(at + 1, limits.pages, "pages")?;
         let number = at + 1;
+        count = number;
         let text = match pages.read(page, &mut fonts) {
             Ok(text) => text,
             Err(error @ ReadError::TooLarge { .. }) => return Err(error),
             Err(error) => {
-                draft.unread(format!("page {number}: {error}"));
+                let why = format!("page {number}: {error}");
+                draft.unread(why.clone());
+                failed = failed.or(Some(why));
                 continue;
             }
         };
@@ -61,9 +67,26 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, ReadError> {
         draft.unread(format!("{count} {pieces} of text in fonts that do not say what they show"));
     }
     note_empty(&empty, &mut draft);
+    if is_cut(bytes) {
+        draft.unread("its end is missing, and what stood there".to_string());
+    }
     let mut text = draft.finish()?;
+    if text.sections.is_empty() {
+        let damage = match count {
+            _ if is_cut(bytes) => Some("its end is missing".to_string()),
+            0 => Some("it has no page".to_string()),
+            _ => failed,
+        };
+        damage.map_or(Ok(()), |why| Err(ReadError::broken("a damaged PDF", why)))?;
+    }
     text.sections.iter_mut().for_each(name);
     Ok(text)
+}
+
+/// Whether a file ends before its end is said: then what is missing says nothing of its pages.
+fn is_cut(bytes: &[u8]) -> bool {
+    let tail = &bytes[bytes.len().saturating_sub(END_BYTES)..];
+    !tail.windows(END.len()).any(|window| window == END)
 }
 
 /// A page stays what it is called, whatever the document is called.

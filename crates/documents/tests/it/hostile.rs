@@ -182,3 +182,16 @@ fn what_a_font_does_not_say_is_not_guessed() {
     assert_eq!(text.sections[0].text, "read");
     assert!(text.unread[0].contains("1 piece of text"), "{:?}", text.unread);
 }
+
+#[test]
+fn a_pdf_that_is_cut_off_is_damaged_and_not_scanned() {
+    let whole = include_bytes!("samples/harbour.pdf");
+    let kind = Format::of("a.pdf", whole).expect("a PDF");
+    for end in (0..whole.len() - 8).step_by(97).filter(|&end| end > 16) {
+        let read = read(kind, &whole[..end], &Limits::default());
+        assert_ne!(read, Err(ReadError::NoText), "cut at {end}");
+    }
+    let empty = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\nxref\n0 3\n0000000000 65535 f \n0000000009 00000 n \n0000000052 00000 n \ntrailer<</Size 3/Root 1 0 R>>\nstartxref\n97\n%%EOF\n";
+    let read = read(kind, empty, &Limits::default());
+    assert!(matches!(read, Err(ReadError::Broken(_))), "{read:?}");
+}

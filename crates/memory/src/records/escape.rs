@@ -130,6 +130,30 @@ fn is_ordinary(before: char, c: char, after: Option<char>) -> bool {
     }
 }
 
+/// Compact JSON in which characters that act or are drawn as nothing are written by their numbers,
+/// as `\u001b`: the same value to a parser, harmless to a terminal.
+#[must_use]
+pub fn json(value: &serde_json::Value) -> String {
+    within_json(&value.to_string())
+}
+
+/// The same of JSON that is written already.
+#[must_use]
+pub(crate) fn within_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // A line's end stands between values only: within texts it is escaped already.
+        if c == '\n' || !is_hidden(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}").expect("writing to a String cannot fail");
+        }
+    }
+    out
+}
+
 fn escape(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if seen(text).all(|(c, seen)| seen || stays(c)) {
         return Cow::Borrowed(text);
@@ -164,6 +188,14 @@ mod tests {
         assert_eq!(body("a\n\tb\x1b"), "a\n\tb\\x1b");
         assert_eq!(line("a\n\tb"), "a\\n\\tb");
         assert!(matches!(line("žluťoučký 日本 \\x1b"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_is_harmless_and_says_the_same() {
+        let value = serde_json::json!({ HOSTILE: [HOSTILE, "a\n\tb ❤\u{fe0f}"] });
+        let text = json(&value);
+        assert!(text.chars().all(|c| !is_hidden(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("valid JSON"), value);
     }
 
     #[test]

@@ -523,8 +523,8 @@ pub struct Stats {
     pub created_at: Micros,
     /// Bytes of the file.
     pub size_bytes: u64,
-    /// Revisions ever written, tombstones included: the newest sequence.
-    pub record_count: u64,
+    /// The newest sequence: as many records were ever written, blobs and erased ones included.
+    pub last_sequence: u64,
     /// Commits.
     pub commit_count: u64,
     /// Time of the newest commit, none when empty.
@@ -535,7 +535,7 @@ pub struct Stats {
     pub generation: u64,
     /// Index segments.
     pub segment_count: usize,
-    /// Records that wait in the tail for their segment.
+    /// Records that wait in the tail for their segment, blobs included.
     pub tail_records: u64,
     /// Bytes of index segments in use.
     pub index_bytes: u64,
@@ -556,6 +556,15 @@ pub struct Stats {
     /// [`Stats::text_bytes`] as a multiple of what distinct texts take: 1 when no text was written
     /// twice.
     pub dedup_ratio: Option<f64>,
+}
+
+/// How many records a capsule holds; the blobs of files and what was erased do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordCounts {
+    /// All of them.
+    pub records: u64,
+    /// Those that wait in the tail for their segment.
+    pub tail_records: u64,
 }
 
 /// What salvage brought into a new capsule.
@@ -611,7 +620,7 @@ pub struct MaintenanceReport {
     pub bytes_before: u64,
     /// Bytes of the file after.
     pub bytes_after: u64,
-    /// Records erased for good.
+    /// Records erased for good; the blobs of files do not count.
     pub purged: u64,
 }
 

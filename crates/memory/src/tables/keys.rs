@@ -69,6 +69,11 @@ impl<B: TableBytes> KeyTable<B> {
         KeyTable { bytes, count }
     }
 
+    /// How many records it has.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
     fn hash(&self, index: usize) -> Result<u64> {
         Ok(u64_at(self.bytes.read(index * 8..index * 8 + 8)?, 0))
     }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use kapsa_capsule::Stored;
 
 use crate::error::Result;
-use crate::records::request::{LIMIT_NONE, Stats};
+use crate::records::request::{LIMIT_NONE, RecordCounts, Stats};
 use crate::records::{codec, kinds};
 use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
@@ -29,7 +29,7 @@ pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
         format_version: file.format_version,
         created_at: file.created_us,
         size_bytes: file.file_bytes,
-        record_count: commit.next_sequence - 1,
+        last_sequence: commit.next_sequence - 1,
         commit_count: commit.number,
         last_commit_at: (commit.number > 0).then_some(commit.time_us),
         chain: hex(&commit.chain),
@@ -51,7 +51,16 @@ pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
     })
 }
 
-/// How many revisions of memories were ever written, without what the capsule writes about itself.
+/// How many records a capsule holds: revisions of memories, tombstones, and what the capsule writes
+/// about itself. The blobs of files are parts of records, and what was erased is none any more.
+///
+/// # Errors
+/// Only what the disk or a damaged file reports.
+pub fn record_counts(reader: &Reader) -> Result<RecordCounts> {
+    counts::records(reader.view().store())
+}
+
+/// How many revisions of memories a capsule holds, without what it writes about itself.
 ///
 /// # Errors
 /// Only what the disk or a damaged file reports.
@@ -59,7 +68,7 @@ pub fn revision_count(reader: &Reader) -> Result<u64> {
     let store = reader.view().store();
     let system = store.sequences(&Lineage::all(), Class::System)?;
     let of_the_capsule: u64 = system.ranges().iter().map(|range| range.end - range.start).sum();
-    Ok(store.snapshot().commit().next_sequence - 1 - of_the_capsule)
+    Ok(counts::held(store)? - of_the_capsule)
 }
 
 /// Bytes of everything that was ever written by somebody and not erased.

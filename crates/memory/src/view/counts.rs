@@ -1,13 +1,37 @@
-//! The number of URIs under which a memory is visible. Counted from the tables, without reading
-//! every record.
+//! The number of records, and of URIs under which a memory is visible. Counted from the tables,
+//! without reading every record.
 
 use std::collections::HashSet;
 
-use super::View;
+use super::store::Store;
+use super::{View, blobs};
 use crate::error::Result;
 use crate::records::codec::Operation;
-use crate::records::request::LIMIT_NONE;
+use crate::records::request::{LIMIT_NONE, RecordCounts};
 use crate::tables::segments::CONTESTED_TERM;
+
+/// How many records there are: no blobs, and nothing that was erased.
+pub(crate) fn records(store: &Store) -> Result<RecordCounts> {
+    let blobs = blobs::sequences(store)?;
+    let blobs_in = |span| blobs.within(span).map(|range| range.end - range.start).sum::<u64>();
+    let tail = store.snapshot().tail();
+    Ok(RecordCounts {
+        records: held(store)?.saturating_sub(blobs_in(0..tail.end)),
+        tail_records: in_tail(store)?.saturating_sub(blobs_in(tail.start..tail.end)),
+    })
+}
+
+/// How many records of any kind there are that were not erased.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub(crate) fn held(store: &Store) -> Result<u64> {
+    Ok(store.tables().record_count()? + in_tail(store)?)
+}
+
+fn in_tail(store: &Store) -> Result<u64> {
+    Ok(store.tail_bodies()?.iter().flatten().count() as u64)
+}
 
 /// Under how many URIs a memory is visible.
 pub(crate) fn uris(view: &View) -> Result<u64> {

@@ -48,6 +48,14 @@ impl SegmentTables {
         self.keys.len()
     }
 
+    /// How many records the segments hold; an erased one is none.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub(crate) fn record_count(&self) -> Result<u64> {
+        (0..self.len()).map(|index| Ok(self.keys(index)?.len() as u64)).sum()
+    }
+
     /// Which branch each record of a segment is on.
     pub(super) fn branch_table(&self, index: usize) -> Result<&BranchTable> {
         let cell = &self.branch_tables[index];

@@ -11,7 +11,7 @@ use kapsa_model::{DIMENSION_MAX, Model};
 
 use super::segment_tables::CheckedSection;
 use super::vector_block::{VectorBlock, label, model_of};
-use super::{Store, View, attached};
+use super::{Store, View, attached, blobs, counts};
 use crate::error::Result;
 use crate::records::codec::Body;
 use crate::tables::branch_table::Class;
@@ -86,21 +86,25 @@ pub(crate) fn model(store: &Store) -> Result<Option<Model>> {
 pub(super) fn coverage(store: &Store) -> Result<Coverage> {
     let blocks = store.vector_blocks()?;
     let next = store.snapshot().commit().next_sequence;
+    let records = counts::records(store)?.records;
     let Some(epoch) = blocks.iter().map(|block| block.vectors.epoch()).min() else {
-        return Ok(Coverage { missing: next - 1, ..Coverage::default() });
+        return Ok(Coverage { missing: records, ..Coverage::default() });
     };
     let (old, new): (Vec<&VectorBlock>, Vec<&VectorBlock>) =
         blocks.iter().partition(|block| block.vectors.epoch() == epoch);
     let with_vectors = covered_by(&old);
+    // What is no record, such as a blob, needs none.
     let covered = count(&with_vectors) + needing_none(store, &with_vectors)?;
+    let missing = (next - 1).saturating_sub(covered);
+    let blobs = blobs::sequences(store)?;
     let next_model = new.last().and_then(|block| model_of(block.vectors.label()));
     Ok(Coverage {
         model: model_of(old[0].vectors.label()),
-        covered,
-        missing: (next - 1).saturating_sub(covered),
+        covered: records.saturating_sub(missing),
+        missing,
         vectors: old.iter().map(|block| block.vectors.len() as u64).sum(),
         bytes: old.iter().map(|block| block.file_bytes).sum(),
-        next: next_model.map(|model| (model, count(&covered_by(&new)))),
+        next: next_model.map(|model| (model, count(&covered_by(&new).difference(&blobs)))),
     })
 }
 

@@ -206,10 +206,11 @@ pub(crate) fn compact(
     let report = before(&snapshot);
     let view = View::new(snapshot.clone());
     let mut erase = purged(&view)?;
-    erase.extend(unused_blobs(&view, &erase)?);
+    let blobs: HashSet<u64> = unused_blobs(&view, &erase)?.into_iter().collect();
+    erase.extend(&blobs);
     let total = snapshot.commit().next_sequence - 1;
     let mut rewrite = writer.rewrite()?;
-    let mut copy = Copying::default();
+    let mut copy = Copying { blobs, ..Copying::default() };
     copy.up_to(total, &snapshot, &mut rewrite, &erase, progress)?;
     add_vectors(&mut rewrite, &view, &erase)?;
     rewrite.finish(writer)?;
@@ -226,8 +227,8 @@ pub(super) fn compact_beside(
 ) -> Result<bool> {
     let snapshot = Snapshot::open(path)?;
     let view = View::new(snapshot.clone());
-    let mut erase = purged(&view)?;
-    erase.extend(unused_blobs(&view, &erase)?);
+    // A blob that no record has may get one before this ends: blobs stay for `compact`.
+    let erase = purged(&view)?;
     let mut rewrite = Rewrite::beside(&snapshot)?;
     let mut copy = Copying::default();
     let total = snapshot.commit().next_sequence - 1;
@@ -260,8 +261,10 @@ struct Copying {
     revision_map: RevisionMap,
     /// Records that were copied.
     done: u64,
-    /// Those of which only the hash was kept, and was not before.
+    /// Those of which only the hash was kept, and was not before, without blobs.
     erased: u64,
+    /// The blobs that are left out.
+    blobs: HashSet<u64>,
 }
 
 impl Copying {
@@ -278,9 +281,10 @@ impl Copying {
             progress(self.done, Some(total));
             let next = self.done + 1;
             let batch = read_batch(snapshot, next, erase)?;
-            self.erased +=
-                batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count()
-                    as u64;
+            let newly = batch.iter().zip(next..).filter(|(item, sequence)| {
+                matches!(item, Kept::Erased { newly: true, .. }) && !self.blobs.contains(sequence)
+            });
+            self.erased += newly.count() as u64;
             let replaced = self.revision_map.replacements(&batch, next);
             let draft = std::thread::scope(|scope| {
                 let indexer = Job::begin(scope, (&batch, &replaced), |(batch, replaced)| {

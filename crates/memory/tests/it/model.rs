@@ -193,7 +193,7 @@ impl World {
 }
 
 fn answers_like(reader: &Reader, model: &Model) -> bool {
-    let count = stats(reader, false).expect("counted").record_count;
+    let count = stats(reader, false).expect("counted").last_sequence;
     let erased = |s: &u64| reader.record(*s).expect("readable").purged;
     count == model.revisions.len() as u64 && model.erased.iter().all(erased)
 }
@@ -273,7 +273,7 @@ fn check(reader: &Reader, model: &Model) {
     assert_eq!(hits, sequences);
     let stats = stats(reader, true).expect("counted");
     assert_eq!(
-        (stats.uri_count, stats.record_count),
+        (stats.uri_count, stats.last_sequence),
         (Some(visible.len() as u64), model.revisions.len() as u64)
     );
 }

@@ -413,7 +413,7 @@ impl World {
                 let done = from + random.below((operations.len() - from) as u64 + 1) as usize;
                 self.power_fails(&operations[..done], random);
                 let reader = self.reader();
-                let count = stats(&reader, false).expect("counted").record_count;
+                let count = stats(&reader, false).expect("counted").last_sequence;
                 let erased = |s: &u64| reader.record(*s).expect("readable").purged;
                 if count != self.model.entries.len() as u64 || !self.model.erased.iter().all(erased)
                 {
@@ -598,7 +598,7 @@ impl World {
                 .any(|operation| format!("{operation:?}").starts_with("Write"));
             assert!(
                 !wrote
-                    || stats(&self.reader(), false).expect("told").record_count
+                    || stats(&self.reader(), false).expect("told").last_sequence
                         == self.model.entries.len() as u64
             );
         }
@@ -703,7 +703,7 @@ impl World {
     fn check(&self, random: &mut Random) {
         let reader = self.reader();
         assert_eq!(
-            stats(&reader, false).expect("counted").record_count,
+            stats(&reader, false).expect("counted").last_sequence,
             self.model.entries.len() as u64
         );
         for branch in 0..self.model.branches.len() {

@@ -139,7 +139,7 @@ fn a_batch_is_all_or_nothing() {
         f.writer().put_many(bad),
         Err(Error::InvalidRecord { field: "confidence", .. })
     ));
-    assert_eq!(stats(&f.reader(), true).expect("counted").record_count, 0);
+    assert_eq!(stats(&f.reader(), true).expect("counted").last_sequence, 0);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn optimising_beside_a_writer_loses_nothing() {
     });
     optimize(&f.path, &options, &mut |_, _| {}).expect("optimises");
     let stats = stats(&f.reader(), true).expect("counted");
-    assert_eq!((stats.record_count, stats.uri_count, stats.segment_count), (600, Some(600), 1));
+    assert_eq!((stats.last_sequence, stats.uri_count, stats.segment_count), (600, Some(600), 1));
     f.assert_whole();
 }
 

@@ -40,12 +40,12 @@ fn concurrent_puts_share_commits_and_keep_the_order_of_each_thread() {
         }
     }
     let stats = stats(&reader, true).expect("counted");
-    assert_eq!(stats.record_count, (THREADS * PUTS) as u64);
+    assert_eq!(stats.last_sequence, (THREADS * PUTS) as u64);
     assert!(
-        stats.commit_count < stats.record_count,
+        stats.commit_count < stats.last_sequence,
         "{} commits for {} records",
         stats.commit_count,
-        stats.record_count
+        stats.last_sequence
     );
     drop(shared);
     f.assert_whole();

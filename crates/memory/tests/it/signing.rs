@@ -392,7 +392,7 @@ fn commits_that_threads_share_are_signed() {
     assert_eq!((report.signed, report.is_trusted()), (report.commits, true));
     let counted = stats(&fixture.reader(), true).expect("counted");
     assert_eq!(counted.uri_count, Some(160));
-    assert_eq!(counted.record_count, 160 + report.commits);
+    assert_eq!(counted.last_sequence, 160 + report.commits);
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn a_key_that_cannot_be_used_keeps_everything_from_the_file() {
     let mut writer = with(broken);
     assert!(matches!(writer.put(NewRecord::text("x")), Err(kapsa_memory::Error::SigningKey(_))));
     drop(writer);
-    assert_eq!(stats(&fixture.reader(), false).expect("counted").record_count, 0);
+    assert_eq!(stats(&fixture.reader(), false).expect("counted").last_sequence, 0);
     with(none).put(NewRecord::text("x")).expect("put");
     assert_eq!(checked(&fixture.path).signed, 0);
     with(found).put(NewRecord::text("y")).expect("put");

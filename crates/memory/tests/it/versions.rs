@@ -802,7 +802,7 @@ fn a_writer_that_archives_its_own_branch_writes_nothing_more_there() {
     w.switch("b").expect("open");
     let put = w.put(named("k", "fact k")).expect("put").sequence;
     branch::archive(&mut w, "b").expect("archived");
-    let count = stats(&fixture.reader(), false).expect("counted").record_count;
+    let count = stats(&fixture.reader(), false).expect("counted").last_sequence;
     let refused = |result: Result<(), Error>| {
         assert!(matches!(result, Err(Error::InvalidOperation { .. })), "{result:?}")
     };
@@ -813,7 +813,7 @@ fn a_writer_that_archives_its_own_branch_writes_nothing_more_there() {
     refused(event::emit(&mut w, vec![NewEvent::new(EventType::IntakeCompleted)]).map(drop));
     refused(history::revert(&mut w, &Undo::Commit(put), "", "").map(drop));
     assert_eq!(
-        stats(&fixture.reader(), false).expect("counted").record_count,
+        stats(&fixture.reader(), false).expect("counted").last_sequence,
         count,
         "nothing was written"
     );

@@ -149,11 +149,30 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Box<Unread>> {
         |error: std::io::Error| Unread::new(SkipKind::Unreadable, path, &error.to_string());
     let (file, size) = open(path)?;
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(DOCUMENT_BYTES_MAX)).unwrap_or(0));
-    file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    (&file).take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
         return Err(Unread::new(SkipKind::TooLarge, path, "larger than 64 MiB"));
     }
+    expect_stored(path, &file, size, bytes.len() as u64)?;
     Ok(bytes)
+}
+
+/// Refuses a file of which more or less was read than it has, now as before: nothing is stored in
+/// it, as below `/proc` and `/sys`, and what it says is of no version.
+pub(crate) fn expect_stored(
+    path: &Path,
+    file: &File,
+    size: u64,
+    read: u64,
+) -> Result<(), Box<Unread>> {
+    // What grows meanwhile has another size now.
+    if read == size || file.metadata().is_ok_and(|now| now.len() != size) {
+        return Ok(());
+    }
+    let why = "the system makes it up whenever it is read, and stores nothing in it";
+    let mut unread = Unread::new(SkipKind::Special, path, why);
+    unread.error = unread.error.hint("copy what it says to a file, and put that");
+    Err(unread)
 }
 
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Box<Unread>> {

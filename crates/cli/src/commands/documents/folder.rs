@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 use kapsa_documents::Format;
+use kapsa_memory::transfer::is_export_index;
 
 use super::skipped::{SkipKind, Skipped};
 use super::{project, unreadable};
@@ -87,6 +88,7 @@ impl FolderWalk<'_> {
             match self.passed_over(&name, &whole, kind) {
                 Some(why) => self.skipped.count(why),
                 None if kind.is_dir() => self.folder(&path, &whole, depth + 1)?,
+                None if is_export_index(&path) => self.skipped.count(SkipKind::Generated),
                 None if is_document(&name) => (self.found)(path),
                 None => self.skipped.count_format(&path),
             }
@@ -176,6 +178,16 @@ mod tests {
         let (found, skipped) = names(root.path(), "");
         assert_eq!(found, ["a.TXT", "b.md", "code.rs", "sub/c.rst"]);
         assert_eq!(skipped, counts(&[(".png", 1), ("generated", 2), ("hidden", 2), ("link", 2)]));
+    }
+
+    #[test]
+    fn the_index_of_an_export_is_no_document() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let index = "<!-- kapsa export -->\n# Memories\n";
+        write(root.path(), &[("out/index.md", index), ("out/a.md", "text"), ("index.md", "text")]);
+        let (found, skipped) = names(root.path(), "");
+        assert_eq!(found, ["index.md", "out/a.md"]);
+        assert_eq!(skipped, counts(&[("generated", 1)]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{Filter, TimelineRequest};
-use kapsa_memory::{document, put_source, sources_under};
+use kapsa_memory::{Reader, document, put_source, sources_under};
 
 use self::content::Content;
 use self::moved::Moved;
@@ -23,6 +23,7 @@ use crate::app::{App, owner_of};
 use crate::args;
 use crate::commands::bulk::many_done;
 use crate::commands::defaults::Defaults;
+use crate::commands::known;
 use crate::commands::put::{Answer, tell_one};
 use crate::commands::turn::Turn;
 use crate::error::{CliError, Result, after};
@@ -55,7 +56,8 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, args: &args::Put) -> Resul
     let capsule = app.capsule()?;
     let project = Project::of(&capsule);
     let mut skipped = Skipped::default();
-    let documents = gather(sources, &project, &mut skipped)?;
+    let there = there(app, &project, sources, args.prune)?;
+    let documents = gather(&there, &project, &mut skipped)?;
     let mut doing = DocumentPut {
         turn: Turn::default(),
         tally: Tally { source_count: Some(0), skipped: Some(0), ..Tally::default() },
@@ -67,7 +69,7 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, args: &args::Put) -> Resul
             .map_err(|error| stored_so_far(error, &doing.tally))?
         {
             doing
-                .put(app, defaults, args.each, &capsule, document, content)
+                .put(app, defaults, args, &capsule, document, content)
                 .map_err(|error| stored_so_far(error, &doing.tally))?;
         }
         progress.set(at as u64 + 1, Some(documents.len() as u64));
@@ -102,7 +104,7 @@ impl DocumentPut {
         &mut self,
         app: &mut App,
         defaults: &Defaults,
-        each: bool,
+        args: &args::Put,
         capsule: &Path,
         document: &Document,
         content: Content,
@@ -119,9 +121,14 @@ impl DocumentPut {
         let passages = self.moved.own(name, passages)?;
         let older = self.moved.older(name, &passages)?;
         let passages = older.iter().fold(passages, |passages, older| older.keeping(passages));
+        let (passages, left_out) = match args.if_new && older.is_empty() {
+            true => known::new_passages(app, &app.reader()?, passages)?,
+            false => (passages, Vec::new()),
+        };
         let writer = self.turn.writer(app, capsule, defaults)?;
         let writer = owner_of(app, writer, "put documents")?;
         let mut report = put_source(writer, name, passages)?;
+        report.puts.extend(left_out);
         for older in older {
             report.forgotten.extend(older.forget(writer, &report.puts)?);
             app.out.note(&format!("{} is called {name} now", older.name));
@@ -130,7 +137,7 @@ impl DocumentPut {
         let puts = || report.puts.iter().chain(&report.forgotten);
         self.tally.count(puts());
         self.tally.source_count = self.tally.source_count.map(|count| count + 1);
-        if each {
+        if args.each {
             puts().try_for_each(|put| tell_one(&mut app.out, put))?;
         }
         Ok(())
@@ -145,20 +152,11 @@ fn gone(
     documents: &[Document],
 ) -> Result<Vec<String>> {
     let mut gone = Vec::new();
-    for folder in sources.iter().filter(|source| source.is_dir()) {
-        let name = project.name(folder);
-        let prefix = if name.is_empty() { name } else { format!("{name}/") };
+    for source in sources.iter().filter(|source| source.is_dir() || is_gone(source)) {
         let reader = app.owner_reader()?;
-        for name in sources_under(&reader, &prefix)? {
-            // What lies outside of the project is not in its folder, whatever begins alike.
-            let is_inside = !prefix.is_empty() || project::is_inside(&name);
+        for name in known_under(&reader, project, source)? {
             let is_read = documents.iter().any(|document| document.name == name);
-            if is_inside
-                && !is_read
-                && !gone.contains(&name)
-                && !project.path_of(&name, folder).exists()
-                && is_document(&reader, &name)?
-            {
+            if !is_read && !gone.contains(&name) && !project.path_of(&name, source).exists() {
                 gone.push(name);
             }
         }
@@ -166,9 +164,51 @@ fn gone(
     Ok(gone)
 }
 
+/// The documents that the capsule has of a folder, or of a file.
+fn known_under(reader: &Reader, project: &Project, source: &Path) -> Result<Vec<String>> {
+    let own = project.name(source);
+    let prefix = if own.is_empty() { String::new() } else { format!("{own}/") };
+    let mut names = sources_under(reader, &prefix)?;
+    // What lies outside of the project is not in its folder, whatever begins alike.
+    names.retain(|name| !prefix.is_empty() || project::is_inside(name));
+    names.push(own);
+    let mut known = Vec::new();
+    for name in names {
+        if !name.is_empty() && is_document(reader, &name)? {
+            known.push(name);
+        }
+    }
+    Ok(known)
+}
+
+/// Whether nothing is there under this path any more.
+fn is_gone(source: &Path) -> bool {
+    let found = source.symlink_metadata();
+    found.is_err_and(|error| {
+        matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+    })
+}
+
+/// The sources that are there. One that is gone is an error, unless what came from it is to be
+/// forgotten.
+fn there(app: &App, project: &Project, sources: &[PathBuf], prunes: bool) -> Result<Vec<PathBuf>> {
+    let (gone, there): (Vec<_>, Vec<_>) = sources.iter().cloned().partition(|one| is_gone(one));
+    for source in &gone {
+        let error = source.metadata().err().unwrap_or(std::io::ErrorKind::NotFound.into());
+        if known_under(&app.owner_reader()?, project, source)?.is_empty() {
+            return Err(missing(source, &error));
+        }
+        if !prunes {
+            let hint = "kapsa put --prune forgets what came from it";
+            return Err(missing(source, &error).hint(hint));
+        }
+    }
+    Ok(there)
+}
+
 /// Whether records of this source are passages of a document, rather than what was imported with
 /// a source of that name.
-fn is_document(reader: &kapsa_memory::Reader, name: &str) -> Result<bool> {
+fn is_document(reader: &Reader, name: &str) -> Result<bool> {
     let filter = Filter { sources: vec![name.to_string()], ..Filter::default() };
     let request = TimelineRequest { filter, limit: 1, ..TimelineRequest::default() };
     let first = reader.list(&request)?.next().transpose()?;
@@ -220,7 +260,7 @@ pub(crate) fn gather(
 }
 
 /// A source that cannot be found is often meant as text.
-fn missing(source: &Path, error: &std::io::Error) -> CliError {
+pub(super) fn missing(source: &Path, error: &std::io::Error) -> CliError {
     let unreadable = unreadable(source, &error.to_string());
     if error.kind() != std::io::ErrorKind::NotFound {
         return unreadable;

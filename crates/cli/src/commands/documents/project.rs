@@ -68,17 +68,17 @@ impl Project {
     }
 
     /// The same path in the main working tree, for one of another working tree of the project's
-    /// repository.
+    /// repository. A repository inside that tree is a folder of it.
     fn in_main_tree(&self, whole: &Path) -> Option<PathBuf> {
         if whole.starts_with(&self.folder) {
             return None;
         }
-        let top = whole
-            .ancestors()
-            .find(|folder| folder.join(WORKING_TREE).symlink_metadata().is_ok())?;
-        let shared = real(&shared_root(top)?);
-        let is_ours = shared != top && self.folder.starts_with(&shared);
-        is_ours.then(|| shared.join(whole.strip_prefix(top).unwrap_or(Path::new(""))))
+        let is_top = |folder: &&Path| folder.join(WORKING_TREE).symlink_metadata().is_ok();
+        whole.ancestors().filter(is_top).find_map(|top| {
+            let shared = real(&shared_root(top)?);
+            let is_ours = shared != top && self.folder.starts_with(&shared);
+            is_ours.then(|| shared.join(whole.strip_prefix(top).unwrap_or(Path::new(""))))
+        })
     }
 }
 
@@ -93,15 +93,18 @@ fn joined(path: &Path) -> String {
 }
 
 /// The absolute path with the links of its folders followed; the last part stays what it is called.
+/// Folders that are gone are called what they were.
 fn real(path: &Path) -> PathBuf {
     let whole = lexical(path);
     if whole.is_dir() {
         return whole.canonicalize().unwrap_or(whole);
     }
-    match (whole.parent().and_then(|folder| folder.canonicalize().ok()), whole.file_name()) {
-        (Some(folder), Some(name)) => folder.join(name),
-        _ => whole,
+    for folder in whole.ancestors().skip(1) {
+        if let (Ok(real), Ok(rest)) = (folder.canonicalize(), whole.strip_prefix(folder)) {
+            return real.join(rest);
+        }
     }
+    whole
 }
 
 /// The absolute path without `.` and `..`, by its words alone.
@@ -128,7 +131,7 @@ mod tests {
     fn a_file_has_one_name() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let root = root.path().canonicalize().expect("a folder");
-        for folder in ["project/.kapsa", "project/docs/sub", "home/notes"] {
+        for folder in ["project/.kapsa", "project/docs/sub", "project/inner/.git", "home/notes"] {
             std::fs::create_dir_all(root.join(folder)).expect("folders");
         }
         std::os::unix::fs::symlink(root.join("project/docs"), root.join("link")).expect("a link");
@@ -139,6 +142,8 @@ mod tests {
             ("project/docs/a.md", "docs/a.md"),
             ("project/docs/../b.md", "b.md"),
             ("link/sub/c.md", "docs/sub/c.md"),
+            ("link/gone/too/c.md", "docs/gone/too/c.md"),
+            ("project/inner/c.md", "inner/c.md"),
             ("project", ""),
             ("home/notes/d.md", "~/notes/d.md"),
             ("else.md", &outside),

@@ -30,14 +30,24 @@ pub(super) fn modified(folder: &Path) -> io::Result<SystemTime> {
 /// The file by which a folder is known as an export.
 fn marked(folder: &Path) -> Option<&'static str> {
     let is_real = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let begins = |(name, mark): &(&str, &str)| {
-        let path = folder.join(name);
-        let mut start = vec![0; mark.len()];
-        path.symlink_metadata().is_ok_and(|found| found.is_file())
-            && File::open(&path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-            && start == mark.as_bytes()
-    };
-    MARKS.iter().filter(|_| is_real).find(|mark| begins(mark)).map(|(name, _)| *name)
+    let is_marked = |(name, mark): &&(&str, &str)| begins(&folder.join(name), mark);
+    MARKS.iter().filter(|_| is_real).find(is_marked).map(|(name, _)| *name)
+}
+
+/// Whether a file is the list of what an export has, and no memory itself.
+#[must_use]
+pub fn is_export_index(path: &Path) -> bool {
+    MARKS
+        .iter()
+        .any(|(name, mark)| path.file_name().is_some_and(|is| is == *name) && begins(path, mark))
+}
+
+/// Whether a regular file begins so.
+fn begins(path: &Path, mark: &str) -> bool {
+    let mut start = vec![0; mark.len()];
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == mark.as_bytes()
 }
 
 /// The files that were written.

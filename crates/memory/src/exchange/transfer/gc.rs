@@ -1,11 +1,13 @@
-//! Throws away exports that are old, and what killed exports and imports left. Nothing else, and
-//! nothing that a symbolic link leads to.
+//! Throws away exports that are old, and what killed exports, imports and compactions left. Nothing
+//! else, and nothing that a symbolic link leads to.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use kapsa_capsule::{FileSystem, Volume as _};
 
 use super::stage::{folder_of, hold, is_stage};
 use super::{EXPORTS_FOLDER, folder, mounts};
@@ -61,7 +63,34 @@ pub fn gc(capsule: &Path, request: &GcRequest) -> Result<GcReport> {
     for entry in entries(&folder.join(mounts::FOLDER))? {
         leftover(&entry, request, &mut report);
     }
+    unfinished(capsule, request, &mut report)?;
     Ok(report)
+}
+
+/// Removes the files that killed compactions left beside the capsule.
+fn unfinished(capsule: &Path, request: &GcRequest, report: &mut GcReport) -> Result<()> {
+    let failed = |source| failed("look for leftovers of", capsule, source);
+    let sizes: Vec<(PathBuf, u64)> = FileSystem
+        .leftovers(capsule)
+        .map_err(failed)?
+        .into_iter()
+        .map(|path| {
+            let bytes = size(&path);
+            (path, bytes)
+        })
+        .collect();
+    if !request.dry_run && !sizes.is_empty() {
+        FileSystem.sweep(capsule).map_err(failed)?;
+    }
+    for (path, bytes) in sizes {
+        // What somebody took hold of meanwhile stays.
+        if request.dry_run || path.symlink_metadata().is_err() {
+            report.temp_files_deleted += 1;
+            report.bytes_freed += bytes;
+            report.deleted_paths.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// What is in a folder, by name; nothing when there is no such folder, or a link in its place.

@@ -9,8 +9,8 @@ use super::folder::Files;
 use super::{Written, current, jsonl};
 use crate::error::Result;
 use crate::exchange::export::Export;
-use crate::records::kinds;
 use crate::records::record::Micros;
+use crate::records::{escape, kinds};
 
 /// The file that lists the others.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -39,7 +39,7 @@ pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) 
         match record.kind.as_str() {
             kinds::EVENT if record.system => events.push(unmarked(line)),
             kinds::CHECKPOINT if record.system => checkpoints.push(unmarked(line)),
-            _ => records.push_str(&format!("{}\n", Value::Object(line))),
+            _ => records.push_str(&format!("{}\n", escape::json(&Value::Object(line)))),
         }
     }
     files.put("records.jsonl".to_string(), records.as_bytes())?;
@@ -76,7 +76,8 @@ fn unmarked(mut line: Map<String, Value>) -> Value {
 }
 
 fn pretty(value: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(value).expect("JSON always serialises");
+    let text = serde_json::to_string_pretty(value).expect("JSON always serialises");
+    let mut text = escape::within_json(&text);
     text.push('\n');
     text
 }

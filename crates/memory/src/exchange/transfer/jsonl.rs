@@ -13,8 +13,8 @@ use super::current;
 use crate::error::Result;
 use crate::exchange::export::Export;
 use crate::exchange::sync::failed;
-use crate::records::kinds;
 use crate::records::record::{Micros, Record};
+use crate::records::{escape, kinds};
 
 pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) -> Result<()> {
     let file = OpenOptions::new()
@@ -27,7 +27,7 @@ pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) 
     for record in export.records() {
         let record = record?;
         if let Some(line) = line(&record, current.contains(&record.sequence), time) {
-            writeln!(out, "{}", Value::Object(line))
+            writeln!(out, "{}", escape::json(&Value::Object(line)))
                 .map_err(|source| failed("write", to, source))?;
         }
     }

@@ -10,9 +10,10 @@ use super::folder::Files;
 use super::{Written, current};
 use crate::error::Result;
 use crate::exchange::export::Export;
+use crate::records::escape::{self, is_hidden};
 use crate::records::kinds;
 use crate::records::record::{KIND_DEFAULT, Micros, Record};
-use crate::records::uri::{Uri, is_invisible};
+use crate::records::uri::Uri;
 
 /// The file that lists the others.
 pub(super) const INDEX: &str = "index.md";
@@ -117,8 +118,7 @@ pub(super) fn note(record: &Record, time: fn(Micros) -> String) -> String {
         let tags: Vec<String> = record.tags.keys().map(|name| yaml(name)).collect();
         let _writing_to_a_string = writeln!(note, "tags: [{}]", tags.join(", "));
     }
-    let end = if record.text.ends_with('\n') { "" } else { "\n" };
-    let _writing_to_a_string = write!(note, "---\n\n{}{end}", record.text);
+    let _writing_to_a_string = write!(note, "---\n\n{}", ended(&record.text));
     note
 }
 
@@ -159,11 +159,25 @@ pub(super) fn page(record: &Record, time: fn(Micros) -> String) -> String {
         line("metadata", &yaml_json(&Value::Object(record.metadata.clone()).to_string()));
     }
     page.push_str("---\n\n");
-    page.push_str(&record.text);
-    if !page.ends_with('\n') {
-        page.push('\n');
-    }
+    page.push_str(&ended(&record.text));
     page
+}
+
+/// A text in whole lines, harmless to whoever prints the file: what acts on a terminal or is drawn
+/// as nothing is written as an escape that is seen.
+fn ended(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 1);
+    for line in text.split_inclusive('\n') {
+        // The end of a line, as some systems write it.
+        match line.strip_suffix("\r\n") {
+            Some(line) => out.extend([&*escape::body(line), "\r\n"]),
+            None => out.push_str(&escape::body(line)),
+        }
+    }
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out
 }
 
 /// A text as YAML takes it in any version: quoted as in JSON, and nothing in it that cannot be
@@ -175,7 +189,7 @@ fn yaml(text: &str) -> String {
 fn yaml_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if !(c.is_control() || is_invisible(c)) {
+        if !is_hidden(c) {
             out.push(c);
         } else if u32::from(c) <= 0xffff {
             let _writing_to_a_string = write!(out, "\\u{:04x}", u32::from(c));
@@ -191,7 +205,7 @@ fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            c if c.is_control() || is_invisible(c) => out.push(' '),
+            c if is_hidden(c) => out.push(' '),
             '[' | ']' | '<' | '>' | '\\' | '`' | '*' => out.extend(['\\', c]),
             c => out.push(c),
         }

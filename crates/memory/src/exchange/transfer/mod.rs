@@ -18,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::Path;
 
+pub use folder::is_export_index;
 pub use gc::{GcReport, GcRequest, gc};
 pub use mounts::{
     Import, MOUNT_NAME_CHARS_MAX, Mount, Mounted, Mounts, check_mount_name, mount_path,

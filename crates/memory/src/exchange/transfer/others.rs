@@ -13,6 +13,7 @@ use super::current;
 use crate::error::Result;
 use crate::exchange::export::Export;
 use crate::exchange::sync::failed;
+use crate::records::escape;
 use crate::records::record::{KIND_DEFAULT, Record};
 use crate::records::tokens::{flowed, one_line};
 
@@ -23,25 +24,27 @@ struct Entity {
     observations: Vec<String>,
 }
 
-/// Lines of entities and relations. What has no entity is one by its title, or by its name.
+/// Lines of entities and relations. What has no entity is one by its title, else by its name; of
+/// those with one title all but the first have their names behind it.
 pub(super) fn write_server_memory(export: &Export<'_>, to: &Path) -> Result<()> {
+    let (mut relations, mut others) = (Vec::new(), Vec::new());
     let mut entities: BTreeMap<String, Entity> = BTreeMap::new();
-    let mut relations = Vec::new();
     for record in memories(export)? {
-        if let Some(relation) = relation(&record) {
-            relations.push(relation);
-            continue;
+        match (relation(&record), record.entity.trim()) {
+            (Some(relation), _) => relations.push(relation),
+            (None, "") => others.push(record),
+            (None, name) => entities.entry(one_line(name)).or_default().add(&record),
         }
-        let name =
-            [record.entity.trim(), record.title.trim()].into_iter().find(|name| !name.is_empty());
-        let name = one_line(name.unwrap_or(record.uri.short()));
-        let entity = entities.entry(name).or_default();
-        let typed = text(&record, "entity_type");
-        let entity_type = if typed.is_empty() { record.kind.as_str() } else { typed };
-        if entity.entity_type.is_empty() || !typed.is_empty() {
-            entity.entity_type = entity_type.to_string();
+    }
+    for record in others {
+        let mut name = one_line(&record.title);
+        if name.is_empty() {
+            name = one_line(record.uri.short());
         }
-        entity.observations.extend(observations(&record));
+        while entities.contains_key(&name) {
+            name = format!("{name} ({})", record.uri.short());
+        }
+        entities.entry(name).or_default().add(&record);
     }
     let mut out = String::new();
     for (name, entity) in entities {
@@ -53,12 +56,24 @@ pub(super) fn write_server_memory(export: &Export<'_>, to: &Path) -> Result<()> 
             "entityType": entity_type,
             "observations": entity.observations,
         });
-        let _writing_to_a_string = writeln!(out, "{line}");
+        let _writing_to_a_string = writeln!(out, "{}", escape::json(&line));
     }
     for relation in relations {
-        let _writing_to_a_string = writeln!(out, "{relation}");
+        let _writing_to_a_string = writeln!(out, "{}", escape::json(&relation));
     }
     put(to, &out)
+}
+
+impl Entity {
+    /// Adds what a record says of it.
+    fn add(&mut self, record: &Record) {
+        let typed = text(record, "entity_type");
+        let entity_type = if typed.is_empty() { record.kind.as_str() } else { typed };
+        if self.entity_type.is_empty() || !typed.is_empty() {
+            self.entity_type = entity_type.to_string();
+        }
+        self.observations.extend(observations(record));
+    }
 }
 
 /// What an entity was observed to be: as it was imported, unless its text was changed since.
