@@ -40,15 +40,16 @@ fn link_at_fixed_address() {
 }
 
 /// Sections of functions that frequent calls run, one pattern per line, the most frequent first;
-/// `cargo xtask hot` makes it. What it names in vain is passed over.
+/// `cargo xtask frequent` makes it. What it names in vain is passed over.
 const FREQUENT: &str = "link/frequent-functions.txt";
 
 /// The code of a put is spread over thirty megabytes, and each page of it that is met first is a
 /// page fault, which is most of what a short call costs. Side by side they share their pages.
 fn link_frequent_functions_together(out: &Path) -> io::Result<()> {
     println!("cargo::rerun-if-changed={FREQUENT}");
-    let is_chosen = env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| flags.contains("link"));
-    // Another linker may not know how; and nobody waits for a debug build's pages.
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let is_chosen = env::var_os("RUSTC_LINKER").is_some() || flags.contains("link");
+    // A linker that somebody chose may not know how; and nobody waits for a debug build's pages.
     if is_chosen || env::var("PROFILE").is_ok_and(|profile| profile != "release") {
         return Ok(());
     }

@@ -8,6 +8,7 @@ mod conformance;
 mod deny;
 mod dist;
 mod extract;
+mod frequent;
 mod fuzz;
 mod harness;
 mod kill;
@@ -63,6 +64,7 @@ Build
                      make a re-ranker for `kapsa model add`
   model --embedder FILE
                      make a larger embedder for `kapsa model add`
+  frequent           list the functions that short calls run, for the linker
   plugin [--out DIR] write the plugin folders of Claude Code and Codex
   schema             write docs/json.md and docs/schema/ from the types of the answers
 
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         ("extract", rest) => chore(extract::run(&repository(), rest)),
         ("conformance", []) => chore(conformance::run(&repository())),
         ("deny", rest) => chore(deny::run(&repository(), rest)),
+        ("frequent", []) => chore(frequent::run(&repository())),
         ("oldest", []) => chore(oldest::run(&repository())),
         ("peers", rest) => chore(peers::run(&repository(), rest)),
         ("scheduled", rest) => chore(scheduled::run(rest)),

@@ -22,8 +22,12 @@ pub struct Space {
 /// # Errors
 /// `Corrupt` where a header does not check out; what the system says.
 pub fn space(snapshot: &Snapshot) -> Result<Space> {
-    let in_force: HashSet<u64> =
-        snapshot.segments().iter().chain(snapshot.derived()).map(|meta| meta.frame_offset).collect();
+    let in_force: HashSet<u64> = snapshot
+        .segments()
+        .iter()
+        .chain(snapshot.derived())
+        .map(|meta| meta.frame_offset)
+        .collect();
     let end = snapshot.file().committed_bytes;
     let mut walk = Walk::new(snapshot.storage(), snapshot.header(), end);
     let mut space = Space::default();

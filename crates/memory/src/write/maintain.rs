@@ -189,7 +189,11 @@ pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Res
     Ok(())
 }
 
-pub(super) fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros) -> Result<()> {
+pub(super) fn publish(
+    writer: &mut kapsa_capsule::Writer,
+    draft: SegmentDraft,
+    now: Micros,
+) -> Result<()> {
     let mut transaction = writer.begin()?;
     transaction.add_segment(draft)?;
     transaction.commit(now)?;
