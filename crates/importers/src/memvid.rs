@@ -1,7 +1,7 @@
 //! Files of Memvid (`.mv2`), as the helper program tells what they hold: documents with their older
 //! revisions, and memory cards, one a line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
@@ -80,7 +80,7 @@ fn joined(frames: Vec<Value>) -> Vec<Value> {
         let number = rest.get("part").and_then(Value::as_u64).unwrap_or_default();
         by_name.entry((text(&rest, "part_of"), number)).or_default().push(page);
     }
-    let revisions: Vec<(String, u64)> =
+    let revisions: BTreeSet<(String, u64)> =
         documents.iter().map(|it| (text(it, "uri"), id_of(it))).collect();
     for document in &mut documents {
         let Some(total) = rest(document).get("parts").and_then(Value::as_u64) else { continue };
@@ -88,8 +88,8 @@ fn joined(frames: Vec<Value>) -> Vec<Value> {
         let is_active = text(document, "status") == "active";
         let begin = id_of(document);
         // Pages of an older revision stand between it and the next one.
-        let later = revisions.iter().filter(|(name, id)| *name == uri && *id > begin);
-        let end = later.map(|(_, id)| *id).min().unwrap_or(u64::MAX);
+        let later = (uri.clone(), begin.saturating_add(1))..=(uri.clone(), u64::MAX);
+        let end = revisions.range(later).next().map_or(u64::MAX, |(_, id)| *id);
         let is_its = |page: &&&Value| match is_active {
             true => text(page, "status") == "active",
             false => (begin..end).contains(&id_of(page)),

@@ -126,5 +126,5 @@ pub use write::source::put_source;
 pub use write::texts::PASSAGES_MAX;
 pub use write::transaction::{Transaction, Unpublished};
 pub use write::unlocked::UnlockedWriter;
-pub use write::upkeep::{UPKEEP_SEGMENTS_MAX, upkeep};
+pub use write::upkeep::{REPLACED_BYTES_MIN, UPKEEP_SEGMENTS_MAX, upkeep};
 pub use write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};

@@ -293,9 +293,10 @@ impl Kapsa {
         if clean { Ok(()) } else { Err(format!("verify: {}", value["problems"])) }
     }
 
-    /// Runs `optimize` or `compact`.
+    /// Runs `optimize` or `compact`, with options behind it.
     pub(crate) fn maintain(&self, verb: &str, kill: Option<Kill>) -> (Maintained, Duration) {
-        let (answer, took) = self.call(&[verb], kill);
+        let words: Vec<&str> = verb.split(' ').collect();
+        let (answer, took) = self.call(&words, kill);
         let maintained = match answer {
             Answer::Done(_) => Maintained::Done,
             Answer::Killed(_) => Maintained::Killed,

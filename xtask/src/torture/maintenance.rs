@@ -36,6 +36,10 @@ impl Sum for Maintenance {
     }
 }
 
+/// What runs beside the writers: the last one is what a put starts in the background, with a new
+/// file each time.
+pub(super) const VERBS: [&str; 3] = ["optimize", "compact", "optimize --due --replaced-min 0"];
+
 /// Runs `verb` again and again until the run is over.
 pub(super) fn maintain(stage: &Stage<'_>, verb: &str) -> Maintenance {
     let (mut done, mut random) = (Maintenance::default(), Random::new(stage.plan.seed, verb));
@@ -48,8 +52,8 @@ pub(super) fn maintain(stage: &Stage<'_>, verb: &str) -> Maintenance {
         match stage.kapsa.maintain(verb, kill) {
             (Maintained::Done, took) => {
                 usual = took;
-                let count =
-                    if verb == "compact" { &mut done.compactions } else { &mut done.optimizations };
+                let compacts = verb != "optimize";
+                let count = if compacts { &mut done.compactions } else { &mut done.optimizations };
                 *count += 1;
             }
             (Maintained::Killed, _) => done.kills += 1,

@@ -137,7 +137,7 @@ fn torture(plan: Plan, kapsa: &Kapsa, breaches: &Breaches) -> Result<Outcome, St
         let readers: Vec<_> = (0..plan.readers)
             .map(|number| scope.spawn(move || reader::read(shared, number)))
             .collect();
-        let verbs = if plan.maintenance { &["optimize", "compact"][..] } else { &[] };
+        let verbs = if plan.maintenance { &maintenance::VERBS[..] } else { &[] };
         let maintenance: Vec<_> = verbs
             .iter()
             .map(|verb| scope.spawn(move || maintenance::maintain(shared, verb)))

@@ -58,7 +58,8 @@ impl Rewrite {
         buffers: Buffers,
         is_locked: bool,
     ) -> Result<Rewrite> {
-        let path = old.path();
+        // The new file lies beside the file itself, wherever a link to it may be.
+        let path = &volume.resolve(old.path()).map_err(Error::io("resolve", old.path()))?;
         if volume.names(path).map_err(Error::io("look at", path))? > 1 {
             return Err(Error::Misuse {
                 reason: "the capsule has several names (hard links); a new file would take the place of one only",

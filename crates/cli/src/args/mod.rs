@@ -607,6 +607,9 @@ pub(crate) struct Optimize {
     /// and write the file anew when most of it was replaced
     #[arg(long)]
     pub(crate) due: bool,
+    /// Bytes that must be replaced before the file is written anew
+    #[arg(long, hide = true, requires = "due", value_name = "BYTES")]
+    pub(crate) replaced_min: Option<u64>,
 }
 
 #[derive(Debug, Args)]

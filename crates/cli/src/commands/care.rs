@@ -287,8 +287,9 @@ pub(crate) fn optimize(app: &mut App, args: &args::Optimize) -> Result<()> {
     let mut progress = Progress::new("optimising", &app.out);
     let options = app.write_options(None);
     let mut set = |done, total| progress.set(done, total);
+    let replaced_min = args.replaced_min.unwrap_or(kapsa_memory::REPLACED_BYTES_MIN);
     let report = match args.due {
-        true => kapsa_memory::upkeep(&path, &options, &mut set),
+        true => kapsa_memory::upkeep(&path, &options, replaced_min, &mut set),
         false => kapsa_memory::optimize(&path, &options, &mut set),
     }?;
     drop(progress);

@@ -7,6 +7,7 @@ mod access;
 mod agents;
 mod attacks;
 mod backends;
+mod background;
 mod bad_input;
 mod bad_sector;
 mod committed;

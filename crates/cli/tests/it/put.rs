@@ -345,7 +345,7 @@ fn what_is_there_already_is_unchanged_and_nothing_is_written() {
     sandbox.json_with(&["put", "-"], lines.concat().as_bytes());
     assert_eq!(sandbox.json(&["get", "n/b"])["text"], "tea", "the last line counts");
     sandbox.ok(&["forget", "n/b"]);
-    assert_eq!(sandbox.json(&["put", "--uri", "n/b", "--text", "tea"])["change"], "revised");
+    assert_eq!(sandbox.json(&["put", "--uri", "n/b", "--text", "tea"])["change"], "added");
 }
 
 #[test]

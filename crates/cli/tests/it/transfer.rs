@@ -84,7 +84,7 @@ fn test_export_determinism() {
     sandbox.fails(&["export"], 1, "exists");
     sandbox.ok(&["export", "--force"]);
     sandbox.fails(&["export", "--out", ".kapsa/workspace.kapsa", "--force"], 1, "exists");
-    sandbox.ok(&["export", "--out", "made/x.kapsa"]);
+    sandbox.fails(&["export", "--out", "made/x.kapsa"], 1, "no_folder");
     sandbox.ok(&["verify", "--capsule", ".kapsa/exports/capsule.kapsa"]);
 }
 
@@ -497,7 +497,8 @@ fn what_came_from_others_goes_back_to_them() {
     export("basic-memory", "notes");
     let other = Sandbox::new();
     let notes = sandbox.path("notes");
-    other.ok(&["import", "basic-memory", notes.to_str().expect("UTF-8")]);
+    let run = other.run(&["import", "basic-memory", notes.to_str().expect("UTF-8")]);
+    assert_eq!((run.code, run.err.contains("1 index of an export")), (Some(0), true), "{run:?}");
     assert_eq!(texts(&other), texts(&sandbox));
     // The list of what an export has is no memory, whoever reads the folder.
     export("markdown", "pages");

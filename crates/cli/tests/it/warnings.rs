@@ -39,7 +39,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 40] = [
+const SITUATIONS: [(&str, Situation); 41] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])

@@ -394,3 +394,78 @@ fn purged(view: &View) -> Result<HashSet<u64>> {
     }
     Ok(erase)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::records::record::NewRecord;
+    use crate::search::reader::Reader;
+    use crate::write::options::create;
+    use crate::write::writer::Writer;
+
+    fn capsule(folder: &tempfile::TempDir) -> (std::path::PathBuf, WriteOptions) {
+        let path = folder.path().join("m.kapsa");
+        let options =
+            WriteOptions { lock_timeout: Duration::from_secs(30), ..WriteOptions::new(|| 1) };
+        create(&path, &options).expect("created");
+        let mut writer = Writer::open(&path, options.clone()).expect("opens");
+        for n in 0..600 {
+            writer.put(NewRecord::text(format!("thought number {n}"))).expect("put");
+        }
+        (path, options)
+    }
+
+    fn texts(path: &Path) -> Vec<String> {
+        let reader = Reader::open(path).expect("opens");
+        let all = (1..=reader.view().store().snapshot().commit().next_sequence - 1)
+            .map(|sequence| reader.record(sequence).expect("there").text)
+            .collect();
+        let report = kapsa_capsule::verify(path, &mut |_, _| {}).expect("can be checked");
+        assert_eq!(report.problems, []);
+        all
+    }
+
+    #[test]
+    fn a_new_file_holds_what_came_while_it_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, options) = capsule(&folder);
+        let mut before = texts(&path);
+        let mut meanwhile = Some("came meanwhile");
+        let mut put = |_, _| {
+            if let Some(text) = meanwhile.take() {
+                let mut writer = Writer::open(&path, options.clone()).expect("nobody holds it");
+                writer.put(NewRecord::text(text)).expect("put");
+                before.push(text.to_string());
+            }
+        };
+        assert!(compact_beside(&path, &options, &mut put).expect("written"));
+        assert_eq!(texts(&path), before);
+        let snapshot = Snapshot::open(&path).expect("opens");
+        assert_eq!((snapshot.file().generation, snapshot.commit().number), (2, 601));
+    }
+
+    #[test]
+    fn a_file_that_was_written_anew_meanwhile_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, options) = capsule(&folder);
+        let before = texts(&path);
+        let mut is_first = true;
+        let mut overtake = |_, _| {
+            if std::mem::take(&mut is_first) {
+                let writer = Writer::open(&path, options.clone()).expect("nobody holds it");
+                writer.compact(&mut |_, _| {}).expect("compacted");
+            }
+        };
+        assert!(!compact_beside(&path, &options, &mut overtake).expect("given up"));
+        assert_eq!(texts(&path), before);
+        assert_eq!(Snapshot::open(&path).expect("opens").file().generation, 2);
+        let names = std::fs::read_dir(folder.path()).expect("listed");
+        let left = names.filter(|name| {
+            let name = name.as_ref().expect("listed").file_name();
+            !["m.kapsa", "m.kapsa.lock"].contains(&name.to_string_lossy().as_ref())
+        });
+        assert_eq!(left.count(), 0, "no temporary file is left");
+    }
+}

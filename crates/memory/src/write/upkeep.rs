@@ -24,8 +24,8 @@ pub const UPKEEP_SEGMENTS_MAX: usize = 3;
 const OLDER_TO_NEWER_MAX: u64 = 8;
 /// Derived segments from which on they are merged.
 const DERIVED_MANY: usize = 8;
-/// Replaced bytes for which a file is not written anew.
-const REPLACED_BYTES_MIN: u64 = 16 << 20;
+/// Replaced bytes for which a file is not written anew, unless something else is asked for.
+pub const REPLACED_BYTES_MIN: u64 = 16 << 20;
 /// Merges of one call, at most.
 const MERGES_MAX: usize = 64;
 
@@ -74,7 +74,7 @@ pub(crate) fn is_due(segments: &[SegmentMeta]) -> bool {
 }
 
 /// Does what is due: merges of segments, and a new file when more of this one was replaced than is
-/// in force. The lock is taken only to publish what was built without it.
+/// in force, and more than `replaced_min` bytes. The lock is taken only to publish what was built without it.
 ///
 /// # Errors
 /// `LockedByWriter` when another writer does not end in time; what the disk says. What was done
@@ -82,6 +82,7 @@ pub(crate) fn is_due(segments: &[SegmentMeta]) -> bool {
 pub fn upkeep(
     path: &Path,
     options: &WriteOptions,
+    replaced_min: u64,
     progress: Progress<'_>,
 ) -> Result<MaintenanceReport> {
     let report = before(&Snapshot::open(path)?);
@@ -100,7 +101,7 @@ pub fn upkeep(
         merge_vectors(&mut writer, (options.clock)())?;
     }
     let used = space(&Snapshot::open(path)?)?;
-    if used.replaced_bytes > used.live_bytes.max(REPLACED_BYTES_MIN) {
+    if used.replaced_bytes > used.live_bytes.max(replaced_min) {
         compact_beside(path, options, progress)?;
     }
     Ok(finish(report, &Snapshot::open(path)?))
