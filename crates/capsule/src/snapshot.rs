@@ -75,13 +75,13 @@ pub struct FileInfo {
 /// A consistent view of a capsule. Cheap to clone.
 #[derive(Clone)]
 pub struct Snapshot {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     path: PathBuf,
-    storage: Arc<dyn Storage>,
-    header: Header,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) header: Header,
     head: Head,
     pointed_end: u64,
     file_len: u64,
@@ -230,14 +230,6 @@ impl Snapshot {
     /// The payload of each segment, index and derived, its head checked.
     pub(crate) fn payloads(&self) -> impl Iterator<Item = Result<&Payload>> {
         (0..self.inner.payloads.len()).map(|index| Ok(&**self.inner.segment(index)?))
-    }
-
-    pub(crate) fn header(&self) -> &Header {
-        &self.inner.header
-    }
-
-    pub(crate) fn storage(&self) -> &dyn Storage {
-        &*self.inner.storage
     }
 
     /// Path it was opened by.

@@ -29,7 +29,7 @@ pub fn space(snapshot: &Snapshot) -> Result<Space> {
         .map(|meta| meta.frame_offset)
         .collect();
     let end = snapshot.file().committed_bytes;
-    let mut walk = Walk::new(snapshot.storage(), snapshot.header(), end);
+    let mut walk = Walk::new(&*snapshot.inner.storage, &snapshot.inner.header, end);
     let mut space = Space::default();
     let mut offset = LOG_START;
     while offset < end {

@@ -21,8 +21,8 @@ pub(crate) struct StemCache {
     uncached: String,
 }
 
-/// The word and its stem, each padded with zeros, and the length of the stem, which is 0 in an empty
-/// slot.
+/// The word and its stem, each padded with zeros, and the length of the stem, which is 0 in an
+/// empty slot.
 ///
 /// Bytes, so that empty slots come from the system as zeros and cost nothing before they are used:
 /// a process that stems ten words touches at most ten of the 192 pages.

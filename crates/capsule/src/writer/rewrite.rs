@@ -68,7 +68,7 @@ impl Rewrite {
         let header = Header {
             generation: generation_after(old),
             reader_features: READER_FEATURES,
-            ..*old.header()
+            ..old.inner.header
         };
         let (temporary, storage) = start_file(&*volume, path, &header)?;
         volume
@@ -151,7 +151,7 @@ impl Rewrite {
         writer.core.prepare(&*writer.volume)?;
         let old = writer.core.snapshot()?;
         let generation = self.core.as_ref().expect("present until the end").header.generation;
-        if old.header().capsule_id != self.old.header().capsule_id
+        if old.inner.header.capsule_id != self.old.inner.header.capsule_id
             || generation_after(&old) != generation
         {
             return Err(Error::Replaced { path: writer.core.path.clone() });
@@ -191,7 +191,7 @@ impl Rewrite {
 /// The generation of a file that takes the place of another. A file without commits stays of its
 /// generation: in a later one it is damage when no commit can be read.
 fn generation_after(old: &Snapshot) -> u64 {
-    old.header().generation.saturating_add(u64::from(old.commit().number > 0))
+    old.inner.header.generation.saturating_add(u64::from(old.commit().number > 0))
 }
 
 impl Drop for Rewrite {

@@ -24,8 +24,6 @@ use crate::error::{CliError, Result};
 use crate::progress::Progress;
 use crate::render;
 
-/// Kind of the records that have the content of a file.
-pub(super) const KIND: &str = "file";
 /// Media type of what is nothing known.
 const UNKNOWN: &str = "application/octet-stream";
 /// Bytes at the beginning that say what a file is.
@@ -231,7 +229,7 @@ impl<'a> Source<'a> {
         }
         NewRecord {
             title: self.name.clone(),
-            kind: KIND.to_string(),
+            kind: known::FILE_KIND.to_string(),
             content: Some(content),
             ..NewRecord::text(text)
         }

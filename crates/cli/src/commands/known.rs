@@ -8,12 +8,13 @@ use kapsa_memory::record::KIND_DEFAULT;
 use kapsa_memory::request::{Change, Filter, Put, TimelineRequest};
 use kapsa_memory::{EXPORT_RECORDS_MAX, Error, Micros, NewRecord, Record, Trust, Uri};
 
-use super::file;
 use crate::app::{AnyReader, App};
 use crate::args::{self, OnConflict};
 use crate::error::{CliError, Result};
 use crate::render::counted;
 
+/// Kind of the records that have the content of a file.
+pub(super) const FILE_KIND: &str = "file";
 /// Most texts of one call that are compared with what is there; of larger puts only those are that
 /// must be new.
 const COMPARED_MAX: usize = 64;
@@ -226,7 +227,7 @@ fn is_same(there: &Record, new: &NewRecord) -> bool {
 
 /// The record of another name that holds the same file, where one does.
 pub(super) fn same_file(reader: &AnyReader, record: &NewRecord) -> Result<Option<Put>> {
-    let kinds = vec![file::KIND.to_string(), record.kind.clone()];
+    let kinds = vec![FILE_KIND.to_string(), record.kind.clone()];
     let filter = Filter { kinds, ..Filter::default() };
     let request =
         TimelineRequest { filter, limit: FILES_COMPARED_MAX, ..TimelineRequest::default() };

@@ -25,6 +25,7 @@ use crate::records::turn::session;
 use crate::search::fusion::{Fused, Fusion, Meaning, Ranked, allows, diverse};
 use crate::search::groups::Groups;
 use crate::view::View;
+use crate::view::coverage::coverage;
 use crate::view::vectors;
 use crate::view::visibility::{Visibility, list};
 
@@ -336,7 +337,7 @@ impl<'a> Search<'a> {
         // How much there is in all, a principal may not know.
         let (covered, missing) = match self.view.is_guarded() {
             true => (0, 0),
-            false => self.view.store().coverage().map(|all| (all.covered, all.missing))?,
+            false => coverage(self.view.store()).map(|all| (all.covered, all.missing))?,
         };
         let means = Means {
             words: self.request.mode == SearchMode::Auto,

@@ -12,7 +12,7 @@ use crate::records::request::TimelineRequest;
 use crate::records::uri::Uri;
 use crate::view::View;
 use crate::view::as_of::{self, AsOf};
-use crate::view::branches;
+use crate::view::{branches, present};
 
 /// The same capsule at the same moment as seen from `branch`, as of then where that is given.
 ///
@@ -68,7 +68,7 @@ pub(crate) fn get(view: &View, uri: &Uri) -> Result<Record> {
         record = view.visible(&target)?.ok_or_else(missing)?.record;
     }
     if view.is_guarded() {
-        record = view.known(&target)?.ok_or_else(missing)?.record;
+        record = present::known(view, &target)?.ok_or_else(missing)?.record;
     }
     shown(view, record)
 }
@@ -83,7 +83,7 @@ pub(crate) fn record(view: &View, sequence: u64) -> Result<Record> {
         return Ok(record);
     }
     // An erased record and a tombstone say nothing of whom they concern.
-    if record.tombstone || record.alias.is_some() || !view.may_still_know(&record)? {
+    if record.tombstone || record.alias.is_some() || !present::may_still_know(view, &record)? {
         return Err(Error::Capsule(kapsa_capsule::Error::NoSuchRecord { sequence }));
     }
     shown(view, record)
@@ -99,7 +99,10 @@ pub(crate) fn revisions<'a>(view: &'a View, uri: &Uri) -> Result<Listing<'a>> {
         let mut known = Vec::new();
         for sequence in sequences {
             let record = view.store().record(sequence)?;
-            if !record.tombstone && record.alias.is_none() && view.may_still_know(&record)? {
+            if !record.tombstone
+                && record.alias.is_none()
+                && present::may_still_know(view, &record)?
+            {
                 known.push(sequence);
             }
         }

@@ -17,6 +17,7 @@ use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, Unkno
 use crate::records::uri::Uri;
 use crate::tables::lineage::Lineage;
 use crate::view::as_of::AsOf;
+use crate::view::coverage::coverage;
 use crate::view::raw::RawView;
 use crate::view::vectors::Coverage;
 use crate::view::{View, branches};
@@ -223,6 +224,6 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn coverage(&self) -> Result<Coverage> {
-        self.view.store().coverage().cloned()
+        coverage(self.view.store()).cloned()
     }
 }

@@ -22,9 +22,10 @@ pub(crate) mod blobs;
 pub(crate) mod branches;
 pub(crate) mod checkpoints;
 pub(crate) mod counts;
+pub(crate) mod coverage;
 mod guard;
 pub(crate) mod known;
-mod present;
+pub(crate) mod present;
 pub(crate) mod raw;
 mod segment_tables;
 mod store;
@@ -193,22 +194,6 @@ impl View {
     pub(crate) fn counting(&self, uri: &Uri) -> Result<Vec<Body>> {
         let Some(head) = self.newest(uri)? else { return Ok(Vec::new()) };
         self.store.counting_with(&self.store.body(head.sequence)?)
-    }
-
-    /// The newest of what counts under exactly this URI that whoever looks may know, an alias
-    /// included: of revisions that contest each other the others speak for one that is hidden.
-    pub(crate) fn known(&self, uri: &Uri) -> Result<Option<Body>> {
-        if self.guard.is_none() {
-            return self.visible(uri);
-        }
-        let counting = self.counting(uri)?;
-        let known = counting.into_iter().rev().find(|body| self.may_know(&body.record));
-        match known {
-            Some(body) if self.is_of_the_past() => {
-                Ok(self.may_still_know(&body.record)?.then_some(body))
-            }
-            known => Ok(known),
-        }
     }
 
     /// Every revision of a URI that this view sees, ascending.

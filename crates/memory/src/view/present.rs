@@ -5,41 +5,56 @@ use kapsa_index::Candidate;
 
 use super::View;
 use crate::error::Result;
-use crate::records::codec::Operation;
+use crate::records::codec::{Body, Operation};
 use crate::records::record::Record;
+use crate::records::uri::Uri;
 
-impl View {
-    /// Whether whoever looks may know a revision, by its own level and by that of its URI now, on
-    /// the branch of the revision. What was forgotten has the level that it had last.
-    pub(crate) fn may_still_know(&self, record: &Record) -> Result<bool> {
-        if !self.is_guarded() || !self.may_know(record) {
-            return Ok(self.may_know(record));
-        }
-        let present = self.with(self.store.lineage_of(record.branch)?);
-        let (uri, exists) = present.look_up(&record.uri)?;
-        if exists {
-            return Ok(present.counting(&uri)?.iter().any(|body| self.may_know(&body.record)));
-        }
-        for sequence in present.revisions(&uri)?.into_iter().rev() {
-            let body = self.store.body(sequence)?;
-            if body.operation == Operation::Put {
-                return Ok(self.may_know(&body.record));
-            }
-        }
-        Ok(true)
+/// The newest of what counts under exactly this URI that whoever looks may know, an alias included:
+/// of revisions that contest each other the others speak for one that is hidden.
+pub(crate) fn known(view: &View, uri: &Uri) -> Result<Option<Body>> {
+    if !view.is_guarded() {
+        return view.visible(uri);
     }
+    let counting = view.counting(uri)?;
+    let known = counting.into_iter().rev().find(|body| view.may_know(&body.record));
+    match known {
+        Some(body) if is_of_the_past(view) => {
+            Ok(may_still_know(view, &body.record)?.then_some(body))
+        }
+        known => Ok(known),
+    }
+}
 
-    /// Whether a memory is visible as [`View::is_visible`] says, and still may be.
-    pub(crate) fn shows(&self, candidate: &Candidate<'_>) -> Result<bool> {
-        let visible = self.is_visible(candidate)?;
-        if !visible || !self.is_guarded() || !self.is_of_the_past() {
-            return Ok(visible);
+/// Whether whoever looks may know a revision, by its own level and by that of its URI now, on the
+/// branch of the revision. What was forgotten has the level that it had last.
+pub(crate) fn may_still_know(view: &View, record: &Record) -> Result<bool> {
+    if !view.is_guarded() || !view.may_know(record) {
+        return Ok(view.may_know(record));
+    }
+    let present = view.with(view.store().lineage_of(record.branch)?);
+    let (uri, exists) = present.look_up(&record.uri)?;
+    if exists {
+        return Ok(present.counting(&uri)?.iter().any(|body| view.may_know(&body.record)));
+    }
+    for sequence in present.revisions(&uri)?.into_iter().rev() {
+        let body = view.store().body(sequence)?;
+        if body.operation == Operation::Put {
+            return Ok(view.may_know(&body.record));
         }
-        self.may_still_know(&self.store.record(candidate.seq())?)
     }
+    Ok(true)
+}
 
-    /// Whether this view is of a moment that has passed, so that there may be newer revisions.
-    pub(super) fn is_of_the_past(&self) -> bool {
-        self.lineage.below() != u64::MAX
+/// Whether a memory is visible as [`View::is_visible`] says, and still may be.
+pub(crate) fn shows(view: &View, candidate: &Candidate<'_>) -> Result<bool> {
+    let visible = view.is_visible(candidate)?;
+    if !visible || !view.is_guarded() || !is_of_the_past(view) {
+        return Ok(visible);
     }
+    may_still_know(view, &view.store().record(candidate.seq())?)
+}
+
+/// Whether a view is of a moment that has passed, so that there may be newer revisions.
+fn is_of_the_past(view: &View) -> bool {
+    view.lineage().below() != u64::MAX
 }

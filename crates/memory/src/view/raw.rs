@@ -10,7 +10,7 @@ use kapsa_model::Model;
 
 use super::known::KnownRecords;
 use super::visibility::{Visibility, list};
-use super::{View, branches, vectors};
+use super::{View, branches, present, vectors};
 use crate::error::Result;
 use crate::records::kinds;
 use crate::records::record::{BranchId, Micros, Record};
@@ -78,7 +78,7 @@ impl<'a> RawView<'a> {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn known(&self, uri: &Uri) -> Result<Option<Record>> {
-        Ok(self.view.known(uri)?.map(|body| body.record))
+        Ok(present::known(self.view, uri)?.map(|body| body.record))
     }
 
     /// The note that the memory keeps under this URI, whoever looks: how often a fact was read,
@@ -118,7 +118,7 @@ impl<'a> RawView<'a> {
     /// What the disk or a damaged file reports.
     pub fn known_record(&self, sequence: u64) -> Result<Option<Record>> {
         let record = self.view.store().record(sequence)?;
-        Ok(self.view.may_still_know(&record)?.then_some(record))
+        Ok(present::may_still_know(self.view, &record)?.then_some(record))
     }
 
     /// Whether no later revision of its URI counts that whoever looks may know. Of revisions that
@@ -128,7 +128,7 @@ impl<'a> RawView<'a> {
     /// What the disk or a damaged file reports.
     pub fn is_newest(&self, record: &Record) -> Result<bool> {
         if self.view.is_guarded() {
-            let newest = self.view.known(&record.uri)?;
+            let newest = present::known(self.view, &record.uri)?;
             return Ok(newest.is_some_and(|newest| newest.record.sequence == record.sequence));
         }
         Ok(self.view.newest(&record.uri)?.is_some_and(|head| head.sequence == record.sequence))

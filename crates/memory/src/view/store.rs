@@ -10,7 +10,7 @@ use kapsa_index::{Searcher, Sequences};
 use super::segment_tables::SegmentTables;
 use super::tail::Tail;
 use super::vector_block::VectorBlock;
-use super::vectors::{self, Coverage, read_blocks};
+use super::vectors::{Coverage, read_blocks};
 use crate::error::{Error, Result};
 use crate::records::branch::Made;
 use crate::records::codec::{self, Body, Operation};
@@ -43,7 +43,7 @@ pub(crate) struct Store {
     tail: OnceLock<Tail>,
     searcher: OnceLock<Searcher>,
     vectors: OnceLock<Vec<VectorBlock>>,
-    coverage: OnceLock<Coverage>,
+    pub(super) coverage: OnceLock<Coverage>,
     /// What an earlier snapshot has read that is in this one, too.
     earlier: Mutex<ReadBefore>,
     /// What the branches met so far see.
@@ -316,15 +316,6 @@ impl Store {
         }
         let blocks = read_blocks(&self.snapshot)?;
         Ok(self.vectors.get_or_init(|| blocks))
-    }
-
-    /// How much of all has vectors; counted once.
-    pub(crate) fn coverage(&self) -> Result<&Coverage> {
-        if let Some(coverage) = self.coverage.get() {
-            return Ok(coverage);
-        }
-        let coverage = vectors::coverage(self)?;
-        Ok(self.coverage.get_or_init(|| coverage))
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use kapsa_index::{Candidate, Query, Sequences};
 
-use super::{View, as_of};
+use super::{View, as_of, present};
 use crate::error::{Error, Result};
 use crate::records::branch::run_spellings;
 use crate::records::kinds::SYSTEM_KINDS;
@@ -64,7 +64,7 @@ impl<'a> Visibility<'a> {
     /// Before anything is ranked, counted or cut: what is replaced or may not be known has no part
     /// in a search.
     pub(crate) fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
-        let visible = self.view.shows(candidate);
+        let visible = present::shows(self.view, candidate);
         self.unless_failed(visible)
     }
 

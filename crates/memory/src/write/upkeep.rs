@@ -74,7 +74,8 @@ pub(crate) fn is_due(segments: &[SegmentMeta]) -> bool {
 }
 
 /// Does what is due: merges of segments, and a new file when more of this one was replaced than is
-/// in force, and more than `replaced_min` bytes. The lock is taken only to publish what was built without it.
+/// in force, and more than `replaced_min` bytes. The lock is taken only to publish what was built
+/// without it.
 ///
 /// # Errors
 /// `LockedByWriter` when another writer does not end in time; what the disk says. What was done
