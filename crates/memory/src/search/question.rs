@@ -5,7 +5,7 @@
 //! a signed word unless some record has it with its sign. What a principal may not know has no part
 //! in it.
 
-use kapsa_index::{Like, Operator, QUERY_BYTES_MAX, Query, Relation, Sign};
+use kapsa_index::{Like, Operator, QUERY_BYTES_MAX, Query, Relation, Sequences, Sign};
 
 use super::lookup;
 use super::near_values::is_known;
@@ -18,6 +18,7 @@ use crate::tables::branch_table::Class;
 use crate::view::View;
 use crate::view::checkpoints::{self, Checkpoint};
 use crate::view::known::KnownRecords;
+use crate::view::present::newest_in_tail;
 use crate::view::visibility::Visibility;
 
 /// Most records whose texts are looked through for a signed word, or for a whole text.
@@ -254,7 +255,7 @@ fn is_operator(view: &View, operator: &Operator<'_>) -> Result<bool> {
 fn is_verbatim(view: &View, operator: &Operator<'_>) -> Result<bool> {
     let terms: Vec<String> =
         Query::parse(operator.text)?.asked().iter().map(|word| word.term.clone()).collect();
-    for sequence in having(view, terms, VERBATIM_RECORDS_MAX)? {
+    for sequence in having(view, terms, VERBATIM_RECORDS_MAX, u64::MAX)? {
         let record = view.store().record(sequence)?;
         if kapsa_index::has_code_word(&record.text, operator.written) {
             return Ok(true);
@@ -265,16 +266,21 @@ fn is_verbatim(view: &View, operator: &Operator<'_>) -> Result<bool> {
 
 /// Whether a visible record has all of these words.
 fn is_seen(view: &View, terms: &[String]) -> Result<bool> {
-    Ok(!having(view, terms.to_vec(), 1)?.is_empty())
+    Ok(!having(view, terms.to_vec(), 1, u64::MAX)?.is_empty())
 }
 
-/// The best visible records that have all of these words.
-fn having(view: &View, terms: Vec<String>, most: usize) -> Result<Vec<u64>> {
+/// The best visible records before the sequence `end` that have all of these words.
+fn having(view: &View, terms: Vec<String>, most: usize, end: u64) -> Result<Vec<u64>> {
     if terms.is_empty() {
         return Ok(Vec::new());
     }
     let query = Query::requiring(terms);
-    let filter = crate::records::request::Filter::default().within(view)?;
+    let mut filter = crate::records::request::Filter::default().within(view)?;
+    if end < u64::MAX {
+        let before = Sequences::from(0..end);
+        let within = filter.seqs.take().map(|seqs| seqs.intersection(&before));
+        filter.seqs = Some(within.unwrap_or(before));
+    }
     let mut visibility = Visibility::of(view);
     let mut accept = |candidate: kapsa_index::Candidate<'_>| visibility.accepts(&candidate);
     let searcher = view.store().searcher()?;
@@ -286,16 +292,22 @@ fn having(view: &View, terms: Vec<String>, most: usize) -> Result<Vec<u64>> {
 
 /// The newest visible record that holds exactly this text, white space around it aside.
 pub(crate) fn same_text(view: &View, text: &str) -> Result<Option<Record>> {
+    // Every short put asks: to analyse the tail would be most of what it costs.
+    let is_same = |record: &Record| record.text.trim() == text.trim();
+    let (found, tail) = newest_in_tail(view, &is_same)?;
+    if found.is_some() || tail <= 1 {
+        return Ok(found);
+    }
     let query = Query::parse_with(first_bytes(text, QUERY_BYTES_MAX), &mut |_| false)?;
     let mut words: Vec<&kapsa_index::AskedWord> = query.asked().iter().collect();
     words.sort_by_key(|word| std::cmp::Reverse(word.raw.len()));
     let terms: Vec<String> =
         words.iter().take(SAME_TEXT_WORDS).map(|word| word.term.clone()).collect();
     let mut found = None::<Record>;
-    for sequence in having(view, terms, VERBATIM_RECORDS_MAX)? {
+    for sequence in having(view, terms, VERBATIM_RECORDS_MAX, tail)? {
         let record = view.store().record(sequence)?;
         let is_newer = found.as_ref().is_none_or(|found| found.sequence < record.sequence);
-        if is_newer && record.text.trim() == text.trim() {
+        if is_newer && is_same(&record) {
             found = Some(record);
         }
     }

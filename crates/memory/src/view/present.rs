@@ -54,6 +54,30 @@ pub(crate) fn shows(view: &View, candidate: &Candidate<'_>) -> Result<bool> {
     may_still_know(view, &view.store().record(candidate.seq())?)
 }
 
+/// The newest visible memory that has no segment yet and is the one that is sought, and the first
+/// sequence without a segment. Reads the records as they are: nothing is analysed.
+pub(crate) fn newest_in_tail(
+    view: &View,
+    is_sought: &dyn Fn(&Record) -> bool,
+) -> Result<(Option<Record>, u64)> {
+    let tail = view.store().tail()?;
+    for body in tail.bodies.iter().rev().flatten() {
+        let record = &body.record;
+        let is_candidate = body.operation == Operation::Put
+            && !record.system
+            && record.provenance.trust >= view.trust_min
+            && view.lineage().hold(record.branch, record.sequence)
+            && is_sought(record);
+        if is_candidate
+            && !tail.replaces(&record.uri, record.sequence, view.lineage())
+            && may_still_know(view, record)?
+        {
+            return Ok((Some(record.clone()), tail.first_sequence));
+        }
+    }
+    Ok((None, tail.first_sequence))
+}
+
 /// Whether a view is of a moment that has passed, so that there may be newer revisions.
 fn is_of_the_past(view: &View) -> bool {
     view.lineage().below() != u64::MAX
