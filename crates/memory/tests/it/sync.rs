@@ -327,6 +327,9 @@ impl Peer for Breaking {
 
     fn lacks_blobs(&mut self, ids: &[BlobId]) -> kapsa_memory::Result<Vec<bool>> {
         self.count()?;
+        if self.lies {
+            return Ok(vec![false; ids.len()]);
+        }
         self.inner.lacks_blobs(ids)
     }
 
@@ -416,10 +419,9 @@ fn vectors_travel_with_their_records() {
     assert_eq!((coverage.missing, coverage.vectors), (0, 3), "{coverage:?}");
 }
 
-#[test]
-fn blobs_that_were_not_asked_for_are_refused() {
-    let (here, there) = (Fixture::new(), Fixture::new());
-    let mut w = there.writer();
+/// Puts a file of two bytes.
+fn put_file(fixture: &Fixture) {
+    let mut w = fixture.writer();
     let names = kapsa_memory::ContentNames::default();
     let content =
         kapsa_memory::split_content(names, &mut &[0xff, 0][..], &mut |_| {}, &mut |blobs| {
@@ -427,7 +429,27 @@ fn blobs_that_were_not_asked_for_are_refused() {
         });
     let content = Some(content.expect("stored"));
     w.put(kapsa_memory::NewRecord { content, ..named("file/a", "a file") }).expect("put");
-    drop(w);
+}
+
+#[test]
+fn a_record_whose_file_did_not_come_is_refused() {
+    let (here, there) = (Fixture::new(), Fixture::new());
+    put_file(&here);
+    let push = |lies| {
+        let inner = LocalPeer::of(there.writer()).expect("opens");
+        let mut peer = Breaking { inner, left: usize::MAX, lies };
+        sync::push(&here.reader(), "other", "main", &mut peer, &mut |_, _| {})
+    };
+    let refused = push(true).expect_err("it says that it has the blobs, and has none");
+    assert!(matches!(refused, kapsa_memory::Error::ContentMissing), "{refused}");
+    assert!(there.reader().get(&uri("file/a")).is_err(), "nothing came");
+    assert_eq!(push(false).expect("pushed").records, 1);
+}
+
+#[test]
+fn blobs_that_were_not_asked_for_are_refused() {
+    let (here, there) = (Fixture::new(), Fixture::new());
+    put_file(&there);
     remote::add(&mut here.writer(), "other", &there.path.display().to_string()).expect("added");
     let fetch = |lies| {
         let inner = LocalPeer::open(&there.path).expect("opens");
