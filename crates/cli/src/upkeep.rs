@@ -15,19 +15,19 @@ pub(crate) fn starter() -> Option<fn(&Path)> {
     (!is_off).then_some(start as fn(&Path))
 }
 
-/// Starts `kapsa optimize --due` behind everything else that runs.
+/// Starts `kapsa optimize --due` behind everything else that runs. What cannot be started is due at
+/// a later put again: the put that asks for it is durable, and says nothing of it.
 fn start(capsule: &Path) {
     let Ok(program) = env::current_exe() else { return };
     let mut command = Command::new(program);
     command.arg("--capsule").arg(capsule).args(["optimize", "--due"]);
     // It shows nobody anything, whoever wrote; and it starts no upkeep of its own.
     command.env_remove("KAPSA_PRINCIPAL").env(UPKEEP, "off");
-    if let Ok(mut child) = sys::spawn_detached(&mut command) {
-        // A server that goes on takes notice of its end; a process that ends leaves it to the
-        // system.
-        thread::spawn(move || {
-            // May be dropped: what it could not do is due at a later put again.
-            let _ended = child.wait();
-        });
-    }
+    let Ok(mut child) = sys::spawn_detached(&mut command) else { return };
+    let waits = move || {
+        // May be dropped: what it could not do is due at a later put again.
+        let _ = child.wait();
+    };
+    // May be dropped: without a thread that waits, the system takes notice of its end later.
+    let _ = thread::Builder::new().name("upkeep".to_string()).spawn(waits);
 }

@@ -272,7 +272,7 @@ fn plan(reader: &Reader, source: &Source, on_conflict: OnConflict) -> Result<Pla
         if !seen.insert(uri.clone()) {
             continue;
         }
-        if waiting.get(&uri).is_some_and(|brought| is_brought(&item.record, brought)) {
+        if waiting.get(&uri).is_some_and(|brought| says_the_same(&item.record, brought)) {
             plan.unchanged += 1;
             continue;
         }
@@ -321,20 +321,16 @@ fn was_here(reader: &Reader, uri: &Uri) -> Result<bool> {
 
 /// Whether nothing of it has changed in the source.
 fn is_same(new: &NewRecord, here: &Record) -> bool {
-    new.text == here.text
-        && new.title == here.title
-        && new.tags == here.tags
-        && new.metadata == here.metadata
-        && new.entity == here.entity
+    says_the_same(new, &here.as_new())
 }
 
-/// Whether it is what waits for a review already.
-fn is_brought(new: &NewRecord, brought: &NewRecord) -> bool {
-    new.text == brought.text
-        && new.title == brought.title
-        && new.tags == brought.tags
-        && new.metadata == brought.metadata
-        && new.entity == brought.entity
+/// Whether two records say the same, whenever they were written.
+fn says_the_same(one: &NewRecord, other: &NewRecord) -> bool {
+    one.text == other.text
+        && one.title == other.title
+        && one.tags == other.tags
+        && one.metadata == other.metadata
+        && one.entity == other.entity
 }
 
 /// Whether the source has it newer than it is here: by its time, and where it has none, unless
