@@ -10,7 +10,7 @@ use std::thread;
 
 use kapsa_model::Pooling;
 
-use crate::kernel::{Activations, Instructions, Portable, Quantised, nearest};
+use crate::kernel::{Activations, Instructions, Job, Processor, Quantised, nearest};
 use crate::weights::{Layer, Norm, Shape, Weights};
 
 /// Fewest tokens of a text for which a thread is started.
@@ -18,21 +18,8 @@ const TOKENS_PER_THREAD_MIN: usize = 6;
 
 /// The vector of a text whose tokens are `tokens`, of length 1, computed by at most `threads`
 /// threads. Their number does not change a bit of it.
-pub(crate) fn encode(weights: &Weights<'_>, tokens: &[u32], threads: usize) -> Vec<f32> {
-    encode_with(forward_natively, weights, tokens, threads)
-}
-
-/// The same without special instructions, for comparison.
-#[cfg(test)]
-pub(crate) fn encode_portably(weights: &Weights<'_>, tokens: &[u32], threads: usize) -> Vec<f32> {
-    encode_with(forward_portably, weights, tokens, threads)
-}
-
-/// How one thread computes its part.
-type Forward = fn(&Weights<'_>, &[u32], &Board, usize) -> Vec<f32>;
-
-fn encode_with(
-    forward: Forward,
+pub(crate) fn encode(
+    processor: Processor,
     weights: &Weights<'_>,
     tokens: &[u32],
     threads: usize,
@@ -41,13 +28,14 @@ fn encode_with(
     // The work is cut for the threads that the system grants, and handed out once they are known.
     let board = &OnceLock::new();
     let state = thread::scope(|scope| {
-        let work = |part| move || forward(weights, tokens, board.wait(), part);
+        let work =
+            |part| move || processor.run(Part { weights, tokens, board: board.wait(), part });
         let others: Vec<_> = (1..most)
             .map_while(|part| thread::Builder::new().spawn_scoped(scope, work(part)).ok())
             .collect();
         let parts = 1 + others.len();
         let board = board.get_or_init(|| Board::new(tokens.len(), parts, weights.layers.len()));
-        let mut state = forward(weights, tokens, board, 0);
+        let mut state = processor.run(Part { weights, tokens, board, part: 0 });
         for other in others {
             state.extend(other.join().expect("arithmetic does not panic"));
         }
@@ -93,90 +81,69 @@ impl Board {
     }
 }
 
-/// The last state of the tokens of one thread, by the best instructions of this processor.
-fn forward_natively(weights: &Weights<'_>, tokens: &[u32], board: &Board, part: usize) -> Vec<f32> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = crate::kernel::Avx2::new() {
-        // SAFETY: an `Avx2` exists only where the processor has AVX2.
-        #[allow(unsafe_code)]
-        return unsafe { forward_avx2(avx2, weights, tokens, board, part) };
-    }
-    forward_portably(weights, tokens, board, part)
-}
-
-/// The whole computation, compiled for a processor with AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn forward_avx2(
-    avx2: crate::kernel::Avx2,
-    weights: &Weights<'_>,
-    tokens: &[u32],
-    board: &Board,
+/// What one thread does of a text: the last state of its own tokens.
+struct Part<'a> {
+    weights: &'a Weights<'a>,
+    tokens: &'a [u32],
+    board: &'a Board,
     part: usize,
-) -> Vec<f32> {
-    forward(avx2, weights, tokens, board, part)
 }
 
-fn forward_portably(weights: &Weights<'_>, tokens: &[u32], board: &Board, part: usize) -> Vec<f32> {
-    forward(Portable, weights, tokens, board, part)
-}
+impl Job for Part<'_> {
+    type Out = Vec<f32>;
 
-#[inline(always)]
-fn forward(
-    instructions: impl Instructions,
-    weights: &Weights<'_>,
-    tokens: &[u32],
-    board: &Board,
-    part: usize,
-) -> Vec<f32> {
-    let shape = &weights.shape;
-    let own = board.parts[part].clone();
-    let (count, width) = (own.len(), shape.hidden);
-    let mut state = vec![0.0f32; count * width];
-    for (place, row) in own.zip(state.chunks_exact_mut(width)) {
-        weights.embed(tokens[place], place, row);
-    }
-    normalise(&mut state, &weights.embedding_norm, shape.epsilon);
+    #[inline(always)]
+    fn run(self, instructions: impl Instructions) -> Vec<f32> {
+        let Part { weights, tokens, board, part } = self;
+        let shape = &weights.shape;
+        let own = board.parts[part].clone();
+        let (count, width) = (own.len(), shape.hidden);
+        let mut state = vec![0.0f32; count * width];
+        for (place, row) in own.zip(state.chunks_exact_mut(width)) {
+            weights.embed(tokens[place], place, row);
+        }
+        normalise(&mut state, &weights.embedding_norm, shape.epsilon);
 
-    let mut scratch = Scratch::<Quantised>::default();
-    let mut query = vec![0.0f32; count * width];
-    let mut context = vec![0.0f32; count * width];
-    for (index, layer) in weights.layers.iter().enumerate() {
-        let quantised = &mut scratch.quantised;
-        quantised.fill(&state, width);
-        quantised.apply(instructions, &layer.query, &mut query);
-        let [mut keys, mut values] = std::array::from_fn(|_| vec![0.0f32; count * width]);
-        quantised.apply(instructions, &layer.key, &mut keys);
-        quantised.apply(instructions, &layer.value, &mut values);
-        let all = board.exchange(index, part, Projected { keys, values });
-        let all = all.iter().filter_map(OnceLock::get);
-        let all = all.map(|part| Rows { keys: &part.keys, values: &part.values });
-        attend(&query, all, tokens.len(), shape, &mut context);
-        rest(instructions, layer, shape, &mut state, &context, &mut scratch, gelu);
+        let mut scratch = Scratch::<Quantised>::default();
+        let mut query = vec![0.0f32; count * width];
+        let mut context = vec![0.0f32; count * width];
+        for (index, layer) in weights.layers.iter().enumerate() {
+            let quantised = &mut scratch.quantised;
+            quantised.fill(&state, width);
+            quantised.apply(instructions, &layer.query, &mut query);
+            let [mut keys, mut values] = std::array::from_fn(|_| vec![0.0f32; count * width]);
+            quantised.apply(instructions, &layer.key, &mut keys);
+            quantised.apply(instructions, &layer.value, &mut values);
+            let all = board.exchange(index, part, Projected { keys, values });
+            let all = all.iter().filter_map(OnceLock::get);
+            let all = all.map(|part| Rows { keys: &part.keys, values: &part.values });
+            attend(&query, all, tokens.len(), shape, &mut scratch.heads, &mut context);
+            rest(instructions, layer, shape, &mut state, &context, &mut scratch);
+        }
+        state
     }
-    state
 }
 
 /// What a layer keeps between its steps.
 #[derive(Default)]
 pub(crate) struct Scratch<A> {
     pub(crate) quantised: A,
+    pub(crate) heads: Heads,
     narrow: Vec<f32>,
     wide: Vec<f32>,
 }
 
 /// A layer from the output of the attention on.
 #[inline(always)]
-pub(crate) fn rest(
+pub(crate) fn rest<A: Activations>(
     instructions: impl Instructions,
     layer: &Layer<'_>,
     shape: &Shape,
     state: &mut [f32],
     context: &[f32],
-    scratch: &mut Scratch<impl Activations>,
-    gelu: impl Fn(f32) -> f32,
+    scratch: &mut Scratch<A>,
 ) {
-    let Scratch { quantised, narrow, wide } = scratch;
+    let Scratch { quantised, narrow, wide, .. } = scratch;
     let count = state.len() / shape.hidden;
     narrow.resize(state.len(), 0.0);
     wide.resize(count * shape.intermediate, 0.0);
@@ -188,7 +155,7 @@ pub(crate) fn rest(
     quantised.fill(state, shape.hidden);
     quantised.apply(instructions, &layer.up, wide);
     for x in wide.iter_mut() {
-        *x = gelu(*x);
+        *x = A::gelu(*x);
     }
     quantised.fill(wide, shape.intermediate);
     quantised.apply(instructions, &layer.down, narrow);
@@ -196,7 +163,7 @@ pub(crate) fn rest(
     normalise(state, &layer.output_norm, shape.epsilon);
 }
 
-fn pool(state: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
+pub(crate) fn pool(state: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
     let mut vector = vec![0.0f32; width];
     let rows = if pooling == Pooling::First { 1 } else { usize::MAX };
     state.chunks_exact(width).take(rows).for_each(|row| add(&mut vector, row));
@@ -256,6 +223,15 @@ pub(crate) struct Rows<'a> {
     pub(crate) values: &'a [f32],
 }
 
+/// One head at a time: keys and values of all tokens, the scores of some, and the sums of values.
+#[derive(Default)]
+pub(crate) struct Heads {
+    keys: Vec<f32>,
+    values: Vec<f32>,
+    scores: Vec<f32>,
+    sums: Vec<f32>,
+}
+
 /// Scaled dot-product attention (Vaswani et al., 2017), head by head: of the `query` rows to all
 /// `count` rows.
 #[inline(always)]
@@ -264,16 +240,20 @@ pub(crate) fn attend<'a>(
     all: impl Iterator<Item = Rows<'a>> + Clone,
     count: usize,
     shape: &Shape,
+    heads: &mut Heads,
     context: &mut [f32],
 ) {
     let width = shape.hidden;
     let size = width / shape.heads;
     let (places, parts) = (count.next_multiple_of(BLOCK), size.next_multiple_of(BLOCK));
     let scale = 1.0 / (size as f32).sqrt();
-    // Keys have a row for each number, values one for each position; both are padded with zeros to
-    // whole blocks.
-    let (mut keys, mut values) = (vec![0.0f32; size * places], vec![0.0f32; count * parts]);
-    let (mut scores, mut sums) = (vec![0.0f32; QUERIES * places], vec![0.0f32; QUERIES * parts]);
+    // Keys have a row for each number, values one for each position; both are padded to whole
+    // blocks, with anything.
+    let Heads { keys, values, scores, sums } = heads;
+    keys.resize(size * places, 0.0);
+    values.resize(count * parts, 0.0);
+    scores.resize(QUERIES * places, 0.0);
+    sums.resize(QUERIES * parts, 0.0);
     for head in 0..shape.heads {
         let part = head * size..(head + 1) * size;
         let rows = all.clone().flat_map(|Rows { keys, values }| {
@@ -290,12 +270,12 @@ pub(crate) fn attend<'a>(
             let rows = query.len() / width;
             // Where there are fewer, the last one is computed again.
             let own = |row: usize| &query[row.min(rows - 1) * width..][part.clone()];
-            weigh(std::array::from_fn(own), &keys, &mut scores);
+            weigh(std::array::from_fn(own), keys, scores);
             for scores in scores.chunks_exact_mut(places) {
                 softmax(&mut scores[..count]);
             }
             let weights = |row: usize| &scores[row * places..][..count];
-            weigh(std::array::from_fn(weights), &values, &mut sums);
+            weigh(std::array::from_fn(weights), values, sums);
             for (sums, context) in sums.chunks_exact(parts).zip(context.chunks_exact_mut(width)) {
                 context[part.clone()].copy_from_slice(&sums[..size]);
             }
@@ -326,7 +306,14 @@ fn weigh(weights: [&[f32]; QUERIES], rows: &[f32], out: &mut [f32]) {
 
 #[inline(always)]
 fn softmax(scores: &mut [f32]) {
-    let largest = scores.iter().fold(f32::MIN, |a, &b| if b > a { b } else { a });
+    let mut lanes = [f32::MIN; 8];
+    let (chunks, others) = scores.as_chunks::<8>();
+    for chunk in chunks {
+        for (lane, &score) in lanes.iter_mut().zip(chunk) {
+            *lane = if score > *lane { score } else { *lane };
+        }
+    }
+    let largest = lanes.iter().chain(others).fold(f32::MIN, |a, &b| if b > a { b } else { a });
     for score in scores.iter_mut() {
         *score = exp(*score - largest);
     }
@@ -354,7 +341,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 /// x times the share of a normal distribution below x; the error function by Abramowitz and Stegun,
 /// 7.1.26 (error below 1.5e-7).
 #[inline(always)]
-fn gelu(x: f32) -> f32 {
+pub(crate) fn gelu(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * z);
     let mut p = 1.061_405_4f32;

@@ -150,6 +150,11 @@ impl Activations for Coarse {
             }
         }
     }
+
+    #[inline(always)]
+    fn gelu(x: f32) -> f32 {
+        gelu(x)
+    }
 }
 
 #[inline(always)]
@@ -231,7 +236,7 @@ pub(crate) fn rescale_avx2(
 /// x times the share of a normal distribution below x, as the logistic function gives it nearly
 /// (Hendrycks and Gimpel, 2016): within 4e-4, less than the rounding after it.
 #[inline(always)]
-pub(crate) fn gelu(x: f32) -> f32 {
+fn gelu(x: f32) -> f32 {
     let square = if x * x < 400.0 { x * x } else { 400.0 };
     let power = x * (-2.302_208_2 - 0.102_943_24 * square);
     let power = if power < 120.0 { power } else { 120.0 };

@@ -5,12 +5,12 @@
 //! As in [`crate::bert`] every processor and number of threads gives the same bits.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use crate::bert::{Rows, Scratch, add, attend, exp, normalise, rest, sum_of};
-use crate::coarse::{Coarse, gelu};
-use crate::kernel::{Activations, Instructions, Portable};
+use crate::bulk::ranges;
+use crate::coarse::Coarse;
+use crate::kernel::{Activations, Instructions, Job, Processor};
+use crate::share::share;
 use crate::weights::{Scorer, Weights};
 
 /// Batches for each thread: more make the threads end together, fewer read the weights less often.
@@ -24,67 +24,24 @@ pub(crate) struct Pair {
     pub(crate) second: usize,
 }
 
-/// The logit of a pair.
-struct Scored {
-    /// Which of the pairs.
-    place: usize,
-    logit: f32,
-}
-
-type ForwardBatch = fn(&Weights<'_>, &Scorer<'_>, &[&Pair]) -> Vec<f32>;
-
 /// The logit of each pair, computed by at most `threads` threads.
 pub(crate) fn logits(
+    processor: Processor,
     weights: &Weights<'_>,
     scorer: &Scorer<'_>,
     pairs: &[Pair],
     threads: usize,
 ) -> Vec<f32> {
-    logits_with(forward_natively, weights, scorer, pairs, threads)
-}
-
-/// The same without special instructions, for comparison.
-#[cfg(test)]
-pub(crate) fn logits_portably(
-    weights: &Weights<'_>,
-    scorer: &Scorer<'_>,
-    pairs: &[Pair],
-    threads: usize,
-) -> Vec<f32> {
-    logits_with(forward_portably, weights, scorer, pairs, threads)
-}
-
-fn logits_with(
-    forward: ForwardBatch,
-    weights: &Weights<'_>,
-    scorer: &Scorer<'_>,
-    pairs: &[Pair],
-    threads: usize,
-) -> Vec<f32> {
-    let batches = &batches(pairs, threads * BATCHES_PER_THREAD);
-    let next = &AtomicUsize::new(0);
-    let work = move || {
-        let mut scored = Vec::new();
-        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let own: Vec<&Pair> = batch.iter().map(|&place| &pairs[place]).collect();
-            let logits = batch.iter().zip(forward(weights, scorer, &own));
-            scored.extend(logits.map(|(&place, logit)| Scored { place, logit }));
-        }
-        scored
+    let batches = batches(pairs, threads * BATCHES_PER_THREAD);
+    let score = |(): &mut (), batch: &Vec<usize>| {
+        let own: Vec<&Pair> = batch.iter().map(|&place| &pairs[place]).collect();
+        processor.run(Batch { weights, scorer, pairs: &own })
     };
-    // What a thread does not do that the system did not grant, the others do.
-    let scored = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(batches.len()))
-            .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
-            .collect();
-        let mut scored = work();
-        for other in others {
-            scored.extend(other.join().expect("arithmetic does not panic"));
-        }
-        scored
-    });
+    let scored = share(&batches, threads, || (), score);
     let mut logits = vec![0.0f32; pairs.len()];
-    scored.into_iter().for_each(|Scored { place, logit }| logits[place] = logit);
+    for (&place, logit) in batches.iter().flatten().zip(scored.into_iter().flatten()) {
+        logits[place] = logit;
+    }
     logits
 }
 
@@ -92,14 +49,14 @@ fn logits_with(
 /// first.
 fn batches(pairs: &[Pair], most: usize) -> Vec<Vec<usize>> {
     #[derive(Default)]
-    struct Batch {
+    struct Places {
         tokens: usize,
         places: Vec<usize>,
     }
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by_key(|&place| std::cmp::Reverse(pairs[place].tokens.len()));
-    let mut batches: Vec<Batch> = Vec::new();
-    batches.resize_with(most.min(pairs.len()), Batch::default);
+    let mut batches: Vec<Places> = Vec::new();
+    batches.resize_with(most.min(pairs.len()), Places::default);
     for place in order {
         if let Some(batch) = batches.iter_mut().min_by_key(|batch| batch.tokens) {
             batch.tokens += pairs[place].tokens.len();
@@ -110,84 +67,54 @@ fn batches(pairs: &[Pair], most: usize) -> Vec<Vec<usize>> {
     batches.into_iter().map(|batch| batch.places).collect()
 }
 
-/// The logits of a batch, by the best instructions of this processor.
-fn forward_natively(weights: &Weights<'_>, scorer: &Scorer<'_>, batch: &[&Pair]) -> Vec<f32> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = crate::kernel::Avx2::new() {
-        // SAFETY: an `Avx2` exists only where the processor has AVX2.
-        #[allow(unsafe_code)]
-        return unsafe { forward_avx2(avx2, weights, scorer, batch) };
-    }
-    forward_portably(weights, scorer, batch)
+/// The logits of a few pairs.
+struct Batch<'a> {
+    weights: &'a Weights<'a>,
+    scorer: &'a Scorer<'a>,
+    pairs: &'a [&'a Pair],
 }
 
-/// The whole computation, compiled for a processor with AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn forward_avx2(
-    avx2: crate::kernel::Avx2,
-    weights: &Weights<'_>,
-    scorer: &Scorer<'_>,
-    batch: &[&Pair],
-) -> Vec<f32> {
-    forward(avx2, weights, scorer, batch)
-}
+impl Job for Batch<'_> {
+    type Out = Vec<f32>;
 
-fn forward_portably(weights: &Weights<'_>, scorer: &Scorer<'_>, batch: &[&Pair]) -> Vec<f32> {
-    forward(Portable, weights, scorer, batch)
-}
-
-#[inline(always)]
-fn forward(
-    instructions: impl Instructions,
-    weights: &Weights<'_>,
-    scorer: &Scorer<'_>,
-    batch: &[&Pair],
-) -> Vec<f32> {
-    let shape = &weights.shape;
-    let width = shape.hidden;
-    let sequences = sequences(batch);
-    let mut state = embedded(weights, scorer, batch);
-    let mut scratch = Scratch::<Coarse>::default();
-    let [mut query, mut keys, mut values, mut context] =
-        std::array::from_fn(|_| vec![0.0f32; state.len()]);
-    for (index, layer) in weights.layers.iter().enumerate() {
-        let quantised = &mut scratch.quantised;
-        quantised.fill(&state, width);
-        quantised.apply(instructions, &layer.key, &mut keys);
-        quantised.apply(instructions, &layer.value, &mut values);
-        // Of the last layer nothing but the first tokens' states counts.
-        let is_last = index + 1 == weights.layers.len();
-        if is_last {
-            state = first_rows(&state, &sequences, width);
+    #[inline(always)]
+    fn run(self, instructions: impl Instructions) -> Vec<f32> {
+        let Batch { weights, scorer, pairs } = self;
+        let shape = &weights.shape;
+        let width = shape.hidden;
+        let sequences = ranges(pairs.iter().map(|pair| pair.tokens.len()));
+        let mut state = embedded(weights, scorer, pairs);
+        let mut scratch = Scratch::<Coarse>::default();
+        let [mut query, mut keys, mut values, mut context] =
+            std::array::from_fn(|_| vec![0.0f32; state.len()]);
+        for (index, layer) in weights.layers.iter().enumerate() {
+            let quantised = &mut scratch.quantised;
             quantised.fill(&state, width);
+            quantised.apply(instructions, &layer.key, &mut keys);
+            quantised.apply(instructions, &layer.value, &mut values);
+            // Of the last layer nothing but the first tokens' states counts.
+            let is_last = index + 1 == weights.layers.len();
+            if is_last {
+                state = first_rows(&state, &sequences, width);
+                quantised.fill(&state, width);
+            }
+            let (query, context) = (&mut query[..state.len()], &mut context[..state.len()]);
+            quantised.apply(instructions, &layer.query, query);
+            for (at, sequence) in sequences.iter().enumerate() {
+                let all = sequence.start * width..sequence.end * width;
+                let own = if is_last { at * width..(at + 1) * width } else { all.clone() };
+                let rows = Rows { keys: &keys[all.clone()], values: &values[all] };
+                let rows = std::iter::once(rows);
+                let (query, context) = (&query[own.clone()], &mut context[own]);
+                attend(query, rows, sequence.len(), shape, &mut scratch.heads, context);
+            }
+            rest(instructions, layer, shape, &mut state, context, &mut scratch);
         }
-        let (query, context) = (&mut query[..state.len()], &mut context[..state.len()]);
-        quantised.apply(instructions, &layer.query, query);
-        for (at, sequence) in sequences.iter().enumerate() {
-            let all = sequence.start * width..sequence.end * width;
-            let own = if is_last { at * width..(at + 1) * width } else { all.clone() };
-            let rows = Rows { keys: &keys[all.clone()], values: &values[all] };
-            let rows = std::iter::once(rows);
-            attend(&query[own.clone()], rows, sequence.len(), shape, &mut context[own]);
-        }
-        rest(instructions, layer, shape, &mut state, context, &mut scratch, gelu);
+        scratch.quantised.fill(&state, width);
+        let pooled = &mut query[..state.len()];
+        scratch.quantised.apply(instructions, &scorer.pooler, pooled);
+        pooled.chunks_exact_mut(width).map(|row| logit(scorer, row)).collect()
     }
-    scratch.quantised.fill(&state, width);
-    let pooled = &mut query[..state.len()];
-    scratch.quantised.apply(instructions, &scorer.pooler, pooled);
-    pooled.chunks_exact_mut(width).map(|row| logit(scorer, row)).collect()
-}
-
-/// Where each pair's tokens lie.
-fn sequences(batch: &[&Pair]) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let mut next = |pair: &&Pair| {
-        let begin = end;
-        end += pair.tokens.len();
-        begin..end
-    };
-    batch.iter().map(&mut next).collect()
 }
 
 /// What the first layer is given.

@@ -11,12 +11,14 @@
 )]
 
 mod bert;
+mod bulk;
 mod coarse;
 mod convert;
 mod cross;
 mod kernel;
 mod local;
 mod reranker;
+mod share;
 mod weights;
 mod wordpiece;
 

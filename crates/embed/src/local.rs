@@ -6,9 +6,11 @@ use std::thread;
 
 use kapsa_model::{EmbedError, Embedder, Model, Piece, Purpose, cut};
 
-use crate::bert;
+use crate::kernel::Processor;
+use crate::share::share;
 use crate::weights::Weights;
 use crate::wordpiece::{self, Special};
+use crate::{bert, bulk};
 
 /// The bundled model, as `cargo xtask model` made it.
 static BUNDLED: &[u8] = include_bytes!("../assets/paraphrase-MiniLM-L3-v2.kmodel");
@@ -19,8 +21,11 @@ const BUNDLED_HASH: &str = "06f3c3e966de4a63461e805d602eeebb4638719aa2888d6e6324
 const PASSAGE_TOKENS_MAX: usize = 126;
 /// Tokens that a passage shares with the previous one.
 const OVERLAP_TOKENS: usize = 24;
-/// Fewest texts for which a thread is started.
-const TEXTS_PER_THREAD_MIN: usize = 2;
+/// So many texts are never shared, each of them, by the threads: their waiting for each other would
+/// take longer.
+const TEXTS_FOR_ALL_MIN: usize = 8;
+/// Texts that a thread cuts into tokens before it takes others.
+const TEXTS_PER_PART: usize = 16;
 
 /// A model that runs on this machine's processor, in this process.
 pub struct LocalEmbedder {
@@ -82,10 +87,9 @@ impl LocalEmbedder {
         LocalEmbedder { threads: threads.max(1), ..self }
     }
 
-    fn one(&self, text: &str, prefix: &str, threads: usize) -> Vec<f32> {
+    fn tokens(&self, text: &str, prefix: &str) -> Vec<u32> {
         let most = self.weights.model.tokens_max as usize;
-        let tokens = wordpiece::framed(&self.weights, self.special, prefix, text, most);
-        bert::encode(&self.weights, &tokens, threads)
+        wordpiece::framed(&self.weights, self.special, prefix, text, most)
     }
 }
 
@@ -98,27 +102,20 @@ impl Embedder for LocalEmbedder {
         let model = &self.weights.model;
         let prefix =
             if purpose == Purpose::Query { &model.query_prefix } else { &model.passage_prefix };
-        let threads = self.threads.min(texts.len() / TEXTS_PER_THREAD_MIN).max(1);
-        if threads == 1 {
-            // Too few texts to give each thread its own: the threads share each of them.
-            return Ok(texts.iter().map(|text| self.one(text, prefix, self.threads)).collect());
+        let (weights, processor) = (&self.weights, Processor::best());
+        if texts.len() < self.threads.min(TEXTS_FOR_ALL_MIN) {
+            // Too few to give each thread its own: the threads share each of them.
+            let one = |text: &&str| {
+                bert::encode(processor, weights, &self.tokens(text, prefix), self.threads)
+            };
+            return Ok(texts.iter().map(one).collect());
         }
-        let parts = texts.chunks(texts.len().div_ceil(threads));
-        let vectors =
-            |part: &[&str]| part.iter().map(|text| self.one(text, prefix, 1)).collect::<Vec<_>>();
-        Ok(thread::scope(|scope| {
-            let begin = |part| {
-                let started = thread::Builder::new().spawn_scoped(scope, move || vectors(part));
-                // Where the system grants no thread, whoever waits does the work.
-                started.map_err(|_| part)
-            };
-            let parts: Vec<_> = parts.map(begin).collect();
-            let end = |part: Result<thread::ScopedJoinHandle<'_, _>, _>| match part {
-                Ok(thread) => thread.join().expect("arithmetic does not panic"),
-                Err(part) => vectors(part),
-            };
-            parts.into_iter().flat_map(end).collect()
-        }))
+        let parts: Vec<&[&str]> = texts.chunks(TEXTS_PER_PART).collect();
+        let cut = |(): &mut (), part: &&[&str]| -> Vec<Vec<u32>> {
+            part.iter().map(|text| self.tokens(text, prefix)).collect()
+        };
+        let tokens = share(&parts, self.threads, || (), cut).concat();
+        Ok(bulk::encode_all(processor, weights, &tokens, self.threads))
     }
 
     fn passages(&self, text: &str) -> Vec<Range<usize>> {
@@ -150,6 +147,12 @@ mod tests {
 
     fn bundled() -> LocalEmbedder {
         LocalEmbedder::bundled().expect("it works")
+    }
+
+    fn processors_and_threads() -> impl Iterator<Item = (usize, Processor)> {
+        Processor::all()
+            .into_iter()
+            .flat_map(|processor| [1, 3].map(|threads| (threads, processor)))
     }
 
     fn dot(a: &[f32], b: &[f32]) -> f32 {
@@ -246,11 +249,16 @@ mod tests {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let together = model.embed(&texts, Purpose::Query).expect("it works");
         for (text, vector) in texts.iter().zip(&together) {
-            let tokens = wordpiece::framed(&model.weights, model.special, "", text, 256);
-            for threads in 1..5 {
-                assert_eq!(&bert::encode_portably(&model.weights, &tokens, threads), vector);
-                assert_eq!(&bert::encode(&model.weights, &tokens, threads), vector);
+            let tokens = model.tokens(text, "");
+            for (threads, processor) in processors_and_threads() {
+                let alone = bert::encode(processor, &model.weights, &tokens, threads);
+                assert_eq!(&alone, vector);
             }
+        }
+        let tokens: Vec<Vec<u32>> = texts.iter().map(|text| model.tokens(text, "")).collect();
+        for (threads, processor) in processors_and_threads() {
+            let all = bulk::encode_all(processor, &model.weights, &tokens, threads);
+            assert_eq!(all, together, "{threads} threads");
         }
         let bytes: Vec<u8> = together.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
         assert_eq!(

@@ -5,6 +5,7 @@ use std::thread;
 use kapsa_model::{EmbedError, Model, Reranker};
 
 use crate::cross::{self, Pair};
+use crate::kernel::Processor;
 use crate::weights::{Scorer, Weights};
 use crate::wordpiece::{self, Special};
 
@@ -89,7 +90,7 @@ impl Reranker for LocalReranker {
 
     fn score(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>, EmbedError> {
         let pairs = self.pairs(query, texts);
-        Ok(cross::logits(&self.weights, self.scorer(), &pairs, self.threads))
+        Ok(cross::logits(Processor::best(), &self.weights, self.scorer(), &pairs, self.threads))
     }
 }
 
@@ -198,10 +199,11 @@ mod tests {
         assert_ne!(alone[0], alone[1]);
         let pairs = model.pairs("the cat", &texts);
         for threads in 1..5 {
-            let together = cross::logits(&model.weights, model.scorer(), &pairs, threads);
-            assert_eq!(together, alone, "{threads} threads");
-            let portably = cross::logits_portably(&model.weights, model.scorer(), &pairs, threads);
-            assert_eq!(portably, alone, "{threads} threads");
+            for processor in Processor::all() {
+                let (weights, scorer) = (&model.weights, model.scorer());
+                let together = cross::logits(processor, weights, scorer, &pairs, threads);
+                assert_eq!(together, alone, "{threads} threads");
+            }
         }
         assert_ne!(model.score("dog", &["the"]).expect("it works"), [alone[0]]);
         assert!(model.score("the cat", &[]).expect("nothing to do").is_empty());
