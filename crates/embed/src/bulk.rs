@@ -23,7 +23,7 @@ pub(crate) fn encode_all(
     threads: usize,
 ) -> Vec<Vec<f32>> {
     let vectors =
-        |room: &mut Room, texts: &&[Vec<u32>]| processor.run(Batch { weights, texts, room });
+        |room: &mut Room, texts: &&[Vec<u32>]| processor.run(TextBatch { weights, texts, room });
     share(&batches(texts, threads), threads, Room::default, vectors).into_iter().flatten().collect()
 }
 
@@ -57,18 +57,18 @@ struct Room {
 }
 
 /// The vectors of a few texts.
-struct Batch<'a> {
+struct TextBatch<'a> {
     weights: &'a Weights<'a>,
     texts: &'a [Vec<u32>],
     room: &'a mut Room,
 }
 
-impl Job for Batch<'_> {
+impl Job for TextBatch<'_> {
     type Out = Vec<Vec<f32>>;
 
     #[inline(always)]
     fn run(self, instructions: impl Instructions) -> Vec<Vec<f32>> {
-        let Batch { weights, texts, room } = self;
+        let TextBatch { weights, texts, room } = self;
         let Room { scratch, state, query, keys, values, context } = room;
         let shape = &weights.shape;
         let width = shape.hidden;

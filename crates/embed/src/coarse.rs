@@ -12,7 +12,8 @@
 
 use std::ops::Range;
 
-use crate::kernel::{Activations, COLUMNS, Instructions, Linear, nearest};
+use crate::kernel::{Activations, COLUMNS, Instructions, Linear};
+use crate::math::nearest;
 
 /// Rows of a matrix that lie together.
 pub(crate) const QUAD: usize = 4;

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use crate::bert::{Rows, Scratch, add, attend, exp, normalise, rest, sum_of};
+use crate::bert::{Rows, Scratch, add, attend, normalise, rest, sum_of};
 use crate::bulk::ranges;
 use crate::coarse::Coarse;
 use crate::kernel::{Activations, Instructions, Job, Processor};
+use crate::math::exp;
 use crate::share::share;
 use crate::weights::{Scorer, Weights};
 
@@ -35,7 +36,7 @@ pub(crate) fn logits(
     let batches = batches(pairs, threads * BATCHES_PER_THREAD);
     let score = |(): &mut (), batch: &Vec<usize>| {
         let own: Vec<&Pair> = batch.iter().map(|&place| &pairs[place]).collect();
-        processor.run(Batch { weights, scorer, pairs: &own })
+        processor.run(PairBatch { weights, scorer, pairs: &own })
     };
     let scored = share(&batches, threads, || (), score);
     let mut logits = vec![0.0f32; pairs.len()];
@@ -68,18 +69,18 @@ fn batches(pairs: &[Pair], most: usize) -> Vec<Vec<usize>> {
 }
 
 /// The logits of a few pairs.
-struct Batch<'a> {
+struct PairBatch<'a> {
     weights: &'a Weights<'a>,
     scorer: &'a Scorer<'a>,
     pairs: &'a [&'a Pair],
 }
 
-impl Job for Batch<'_> {
+impl Job for PairBatch<'_> {
     type Out = Vec<f32>;
 
     #[inline(always)]
     fn run(self, instructions: impl Instructions) -> Vec<f32> {
-        let Batch { weights, scorer, pairs } = self;
+        let PairBatch { weights, scorer, pairs } = self;
         let shape = &weights.shape;
         let width = shape.hidden;
         let sequences = ranges(pairs.iter().map(|pair| pair.tokens.len()));

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use crate::coarse::{self, Columns, Scale};
+use crate::math::{self, nearest};
 
 /// Columns in a panel.
 pub(crate) const COLUMNS: usize = 16;
@@ -240,15 +241,6 @@ pub(crate) struct Quantised {
     factors: Vec<f32>,
 }
 
-/// The nearest integer, ties to even, for values below 2^22: what remains in the last bits after
-/// adding 1.5 * 2^23.
-#[inline(always)]
-pub(crate) fn nearest(x: f32) -> (f32, i32) {
-    const SHIFT: f32 = 12_582_912.0;
-    let shifted = x + SHIFT;
-    (shifted - SHIFT, shifted.to_bits() as i32 - SHIFT.to_bits() as i32)
-}
-
 impl Activations for Quantised {
     #[inline(always)]
     fn fill(&mut self, input: &[f32], width: usize) {
@@ -271,7 +263,7 @@ impl Activations for Quantised {
 
     #[inline(always)]
     fn gelu(x: f32) -> f32 {
-        crate::bert::gelu(x)
+        math::gelu(x)
     }
 }
 

@@ -17,6 +17,7 @@ mod convert;
 mod cross;
 mod kernel;
 mod local;
+mod math;
 mod reranker;
 mod share;
 mod weights;
