@@ -11,9 +11,11 @@ use crate::text::{Place, Section, Text, one_line};
 /// Rows of a section. The blocks of a table that grows at its end stay as they are.
 const ROWS_OF_SECTION: usize = 20;
 /// Longest cell that is kept, in characters.
-const CELL_CHARS_MAX: usize = 4000;
+pub(crate) const CELL_CHARS_MAX: usize = 4000;
 /// Longest name of a column, in characters.
 const NAME_CHARS_MAX: usize = 100;
+/// Most cells of a table, with those that are empty: an empty one leaves no text behind.
+const CELLS_MAX: usize = 1 << 26;
 /// Most columns of a row that are kept.
 const COLUMNS_MAX: usize = 512;
 
@@ -50,6 +52,8 @@ pub(crate) struct Table<'a> {
     names: Option<Vec<String>>,
     /// Rows that were read.
     count: usize,
+    /// Cells that were read.
+    cells: usize,
     /// The first row of the section that is being read.
     first: usize,
     lines: String,
@@ -64,6 +68,7 @@ impl<'a> Table<'a> {
             headings,
             names: None,
             count: 0,
+            cells: 0,
             first: 1,
             lines: String::new(),
             bytes: 0,
@@ -78,6 +83,8 @@ impl<'a> Table<'a> {
     ) -> Result<(), ReadError> {
         let cells: Vec<String> = cells.map(|cell| one_line(cell, CELL_CHARS_MAX)).collect();
         self.count += 1;
+        self.cells += cells.len();
+        expect_at_most(self.cells, CELLS_MAX, "cells of a table")?;
         if self.names.is_none() {
             let is_named = cells.len() > 1 && cells.iter().all(|cell| is_name(cell));
             self.names = Some(if is_named { cells.clone() } else { Vec::new() });

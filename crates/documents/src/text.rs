@@ -64,6 +64,12 @@ impl std::fmt::Display for Place {
 
 /// Longest heading, in characters.
 pub(crate) const HEADING_CHARS_MAX: usize = 200;
+/// Deepest level of a heading, which is the deepest that Word knows: each passage repeats the
+/// headings that it stands under.
+const LEVEL_MAX: usize = 9;
+/// Most notes of what could not be read, and the longest, in characters.
+const UNREAD_MAX: usize = 1000;
+const UNREAD_CHARS_MAX: usize = 500;
 /// Longest value of metadata, in characters.
 const VALUE_CHARS_MAX: usize = 500;
 
@@ -108,16 +114,20 @@ impl<'a> Draft<'a> {
 
     /// Notes what could not be read.
     pub(crate) fn unread(&mut self, what: String) {
-        self.text.unread.push(what);
+        if self.text.unread.len() < UNREAD_MAX {
+            self.text.unread.push(one_line(&what, UNREAD_CHARS_MAX));
+        }
     }
 
-    /// What comes next stands under this heading.
+    /// What comes next stands under this heading. Levels are those of `1..=9`; a deeper one is the
+    /// deepest.
     pub(crate) fn heading(&mut self, level: usize, title: &str) -> Result<(), ReadError> {
         let title = one_line(title, HEADING_CHARS_MAX);
         if title.is_empty() {
             return Ok(());
         }
         self.end_section()?;
+        let level = level.min(LEVEL_MAX);
         self.headings.retain(|(outer, _)| *outer < level);
         self.headings.push((level, title));
         Ok(())
@@ -151,7 +161,12 @@ impl<'a> Draft<'a> {
         }
         let before = self.body.len();
         push_clean(&mut self.body, text);
-        self.bytes += self.body.len() - before;
+        self.charge(self.body.len() - before)
+    }
+
+    /// Counts bytes that come out.
+    fn charge(&mut self, bytes: usize) -> Result<(), ReadError> {
+        self.bytes = self.bytes.saturating_add(bytes);
         expect_at_most(self.bytes, self.limits.text_bytes, "bytes of text")
     }
 
@@ -168,6 +183,7 @@ impl<'a> Draft<'a> {
     /// Adds a section as it is.
     pub(crate) fn add(&mut self, section: Section) -> Result<(), ReadError> {
         self.end_section()?;
+        self.charge(section.text.len())?;
         self.push(section)
     }
 
@@ -176,6 +192,7 @@ impl<'a> Draft<'a> {
         if section.text.trim().is_empty() {
             return Ok(());
         }
+        self.charge(section.headings.iter().map(String::len).sum())?;
         self.text.sections.push(section);
         expect_at_most(self.text.sections.len(), self.limits.sections, "sections")
     }
@@ -252,6 +269,25 @@ mod tests {
     }
 
     #[test]
+    fn headings_have_nine_levels_and_notes_are_few() {
+        let limits = Limits::default();
+        let mut draft = Draft::new(&limits);
+        for level in 1..=2 * LEVEL_MAX {
+            draft.heading(level, &format!("h{level}")).expect("few");
+            draft.paragraph("text").expect("few");
+        }
+        (0..=UNREAD_MAX).for_each(|_| draft.unread("long ".repeat(UNREAD_CHARS_MAX)));
+        let text = draft.finish().expect("few");
+        assert!(text.sections.iter().all(|section| section.headings.len() <= LEVEL_MAX));
+        assert_eq!(
+            text.sections.last().and_then(|s| s.headings.last().cloned()),
+            Some("h18".into())
+        );
+        assert_eq!(text.unread.len(), UNREAD_MAX);
+        assert!(text.unread.iter().all(|note| note.len() <= UNREAD_CHARS_MAX));
+    }
+
+    #[test]
     fn what_is_no_text_is_left_out() {
         assert_eq!(clean("a\u{1b}[31m\r\nb\0\tc\r"), "a[31m\nb\tc\n");
         assert_eq!(one_line("  a\n b\u{7}c  ", 100), "a bc");
@@ -262,6 +298,11 @@ mod tests {
     #[test]
     fn more_than_a_limit_is_refused() {
         let limits = Limits { text_bytes: 5, sections: 1, ..Limits::default() };
+        let mut draft = Draft::new(&limits);
+        assert!(draft.add(Section { text: "abcdef".into(), ..Section::default() }).is_err());
+        let mut draft = Draft::new(&limits);
+        let headings = vec!["abcdef".to_string()];
+        assert!(draft.add(Section { headings, text: "a".into(), ..Section::default() }).is_err());
         let mut draft = Draft::new(&limits);
         assert!(draft.paragraph("abcdef").is_err());
         let mut draft = Draft::new(&limits);

@@ -7,7 +7,9 @@ mod slides;
 mod word;
 mod xml;
 
+use std::collections::HashMap;
 use std::io::{Cursor, Read};
+use std::rc::Rc;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -140,19 +142,23 @@ fn target_of(folder: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// The relations of a part, by their ids.
-fn relations(archive: &mut Archive<'_>, part: &str) -> Result<Vec<(String, String)>, ReadError> {
+/// The parts that relations of a part lead to, by their ids. However often one is named, it is kept
+/// once.
+type Relations = HashMap<String, Rc<str>>;
+
+/// The relations of a part; of two with one id, the first.
+fn relations(archive: &mut Archive<'_>, part: &str) -> Result<Relations, ReadError> {
     let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
     let Some(text) = archive.part(&format!("{folder}/_rels/{name}.rels"))? else {
-        return Ok(Vec::new());
+        return Ok(Relations::new());
     };
-    let mut found = Vec::new();
+    let mut found = Relations::new();
     read_elements(&text, &mut |element, _| {
         if let Element::Start(start) = element
             && start.name == "Relationship"
             && let (Some(id), Some(target)) = (start.get("Id"), start.get("Target"))
         {
-            found.push((id, target_of(folder, &target)));
+            found.entry(id).or_insert_with(|| target_of(folder, &target).into());
         }
         Ok(())
     })?;

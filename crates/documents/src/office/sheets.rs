@@ -1,5 +1,7 @@
 //! Excel: the rows of each sheet, as they are shown but for the formats of numbers.
 
+use std::collections::HashSet;
+
 use jiff::civil::{Date, date};
 use jiff::{Span, ToSpan};
 
@@ -7,8 +9,8 @@ use super::xml::{Element, read_elements};
 use super::{Archive, relations};
 use crate::error::ReadError;
 use crate::limits::expect_at_most;
-use crate::table::Table;
-use crate::text::{Draft, Text};
+use crate::table::{CELL_CHARS_MAX, Table};
+use crate::text::{Draft, HEADING_CHARS_MAX, Text, one_line};
 
 pub(super) const WORKBOOK: &str = "xl/workbook.xml";
 /// Most columns of a row that are kept.
@@ -31,47 +33,48 @@ pub(super) fn read(archive: &mut Archive<'_>) -> Result<Text, ReadError> {
     read_elements(&workbook, &mut |element, _| {
         if let Element::Start(start) = element
             && start.name == "sheet"
-            && let Some((_, part)) = known.iter().find(|(id, _)| start.has(id))
+            && let Some(part) = start.named(&known)
         {
             sheets.push((start.get("name").unwrap_or_default(), part.clone()));
         }
-        Ok(())
+        expect_at_most(sheets.len(), limits.pages, "sheets")
     })?;
-    expect_at_most(sheets.len(), limits.pages, "sheets")?;
     let strings = strings(archive)?;
     let dates = date_styles(archive)?;
-    let mut bytes = 0;
     for (name, part) in sheets {
         let Some(text) = archive.part(&part)? else { continue };
-        let mut table = Table::new(vec![name], limits);
+        let mut table = Table::new(vec![one_line(&name, HEADING_CHARS_MAX)], limits);
         rows(&text, &strings, &dates, &mut table)?;
         for section in table.finish()? {
-            bytes += section.text.len();
-            expect_at_most(bytes, limits.text_bytes, "bytes of text")?;
             draft.add(section)?;
         }
     }
     draft.finish()
 }
 
-/// The texts that cells name by number.
+/// The texts that cells name by number, cut as cells are: any number of cells may name one.
 fn strings(archive: &mut Archive<'_>) -> Result<Vec<String>, ReadError> {
     let Some(text) = archive.part("xl/sharedStrings.xml")? else { return Ok(Vec::new()) };
-    let mut strings: Vec<String> = Vec::new();
+    let limit = archive.limits.expanded_bytes;
+    let (mut strings, mut open, mut bytes) = (Vec::<String>::new(), String::new(), 0);
     read_elements(&text, &mut |element, path| {
         match element {
-            Element::Start(start) if start.name == "si" => strings.push(String::new()),
-            Element::Text(text)
-                if path.last().is_some_and(|name| name == "t")
-                    && !path.iter().any(|name| name == "rPh") =>
-            {
-                if let Some(last) = strings.last_mut() {
-                    last.push_str(text);
+            Element::Start(start) if start.name == "si" => open.clear(),
+            Element::End("si") => {
+                strings.push(one_line(&open, CELL_CHARS_MAX));
+                bytes += size_of::<String>() + strings.last().map_or(0, String::len);
+            }
+            Element::Text(text) => {
+                if let [.., outer, inner] = path
+                    && inner == "t"
+                    && outer != "rPh"
+                {
+                    open.push_str(text);
                 }
             }
             _ => {}
         }
-        Ok(())
+        expect_at_most(bytes, limit, "bytes of texts that cells share")
     })?;
     Ok(strings)
 }
@@ -79,15 +82,15 @@ fn strings(archive: &mut Archive<'_>) -> Result<Vec<String>, ReadError> {
 /// Whether each style of cells shows a number as a date.
 fn date_styles(archive: &mut Archive<'_>) -> Result<Vec<bool>, ReadError> {
     let Some(text) = archive.part("xl/styles.xml")? else { return Ok(Vec::new()) };
-    let (mut own, mut styles): (Vec<usize>, Vec<bool>) = (Vec::new(), Vec::new());
+    let (mut own, mut styles): (HashSet<usize>, Vec<bool>) = (HashSet::new(), Vec::new());
     read_elements(&text, &mut |element, path| {
         let Element::Start(start) = element else { return Ok(()) };
         let id = start.get("numFmtId").and_then(|id| id.parse::<usize>().ok());
         match (start.name.as_str(), id) {
             ("numFmt", Some(id)) if is_date(&start.get("formatCode").unwrap_or_default()) => {
-                own.push(id);
+                own.insert(id);
             }
-            ("xf", id) if path.iter().any(|name| name == "cellXfs") => {
+            ("xf", id) if path.iter().rev().nth(1).is_some_and(|name| name == "cellXfs") => {
                 let is_known = |id| DATE_FORMATS.iter().any(|range| range.contains(&id));
                 styles.push(id.is_some_and(|id| is_known(id) || own.contains(&id)));
             }
@@ -183,7 +186,10 @@ fn day(days: f64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+    use crate::limits::Limits;
 
     #[test]
     fn cells_are_shown_as_people_see_them() {
@@ -195,5 +201,27 @@ mod tests {
         assert!(is_date("yyyy-mm-dd") && !is_date("0.00\" days\"") && !is_date("[Red]0"));
         assert_eq!(shown("s", "1", false, &["a".into(), "b".into()]), "b");
         assert_eq!(shown("s", "9", false, &[]), "9");
+    }
+
+    #[test]
+    fn shared_texts_are_cut_and_counted() {
+        let shared = |texts: &str, limits: &Limits| {
+            let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+            zip.start_file("xl/sharedStrings.xml", zip::write::SimpleFileOptions::default())
+                .expect("a file");
+            zip.write_all(format!("<sst>{texts}</sst>").as_bytes()).expect("memory");
+            let bytes = zip.finish().expect("an archive").into_inner();
+            strings(&mut Archive::open(&bytes, limits).expect("an archive"))
+        };
+        let long = "<si><t>a</t></si><si/><si><t>".to_string()
+            + &"b ".repeat(CELL_CHARS_MAX)
+            + "</t><rPh><t>no</t></rPh></si>";
+        let limits = Limits::default();
+        let found = shared(&long, &limits).expect("few");
+        assert_eq!((found.len(), found[0].as_str(), found[1].as_str()), (3, "a", ""));
+        assert!(found[2].len() <= CELL_CHARS_MAX && !found[2].contains("no"));
+        let few = Limits { expanded_bytes: 20_000, ..Limits::default() };
+        let refused = shared(&"<si/>".repeat(1000), &few);
+        assert!(matches!(refused, Err(ReadError::TooLarge { .. })), "{refused:?}");
     }
 }

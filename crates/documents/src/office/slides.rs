@@ -1,5 +1,7 @@
 //! PowerPoint: a section for each slide, with its notes.
 
+use std::rc::Rc;
+
 use super::xml::{Element, read_elements};
 use super::{Archive, relations};
 use crate::error::ReadError;
@@ -12,7 +14,6 @@ pub(super) const PRESENTATION: &str = "ppt/presentation.xml";
 pub(super) fn read(archive: &mut Archive<'_>, draft: &mut Draft<'_>) -> Result<(), ReadError> {
     archive.says("docProps/core.xml", draft)?;
     let slides = order(archive)?;
-    expect_at_most(slides.len(), archive.limits.pages, "slides")?;
     for (at, part) in slides.iter().enumerate() {
         let Some(text) = archive.part(part)? else { continue };
         let slide = shapes(&text)?;
@@ -28,7 +29,9 @@ pub(super) fn read(archive: &mut Archive<'_>, draft: &mut Draft<'_>) -> Result<(
         }
         slide.paragraphs.iter().try_for_each(|text| draft.line(text))?;
         let notes = relations(archive, part)?;
-        for (_, target) in notes.iter().filter(|(_, target)| target.contains("/notesSlide")) {
+        let mut notes: Vec<_> = notes.values().filter(|it| it.contains("/notesSlide")).collect();
+        notes.sort_unstable();
+        for target in notes {
             let Some(text) = archive.part(target)? else { continue };
             let notes = shapes(&text)?;
             if !notes.paragraphs.is_empty() {
@@ -41,7 +44,8 @@ pub(super) fn read(archive: &mut Archive<'_>, draft: &mut Draft<'_>) -> Result<(
 }
 
 /// The slides in the order in which they are shown.
-fn order(archive: &mut Archive<'_>) -> Result<Vec<String>, ReadError> {
+fn order(archive: &mut Archive<'_>) -> Result<Vec<Rc<str>>, ReadError> {
+    let pages = archive.limits.pages;
     let text = archive.expect_part(PRESENTATION)?;
     let known = relations(archive, PRESENTATION)?;
     let mut slides = Vec::new();
@@ -50,14 +54,15 @@ fn order(archive: &mut Archive<'_>) -> Result<Vec<String>, ReadError> {
             && start.name == "sldId"
         {
             // It has two attributes of the name `id`: a number, and the relation.
-            slides.extend(known.iter().find(|(id, _)| start.has(id)).map(|(_, part)| part.clone()));
+            slides.extend(start.named(&known).cloned());
         }
-        Ok(())
+        expect_at_most(slides.len(), pages, "slides")
     })?;
     if slides.is_empty() {
         let found = archive.numbered("ppt/slides/slide", ".xml");
-        slides = found.into_iter().map(|(_, name)| name).collect();
+        slides = found.into_iter().map(|(_, name)| name.into()).collect();
     }
+    expect_at_most(slides.len(), pages, "slides")?;
     Ok(slides)
 }
 

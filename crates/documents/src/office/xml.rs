@@ -1,8 +1,11 @@
 //! XML, element by element. Names lose their prefixes; entities that a document defines itself are
 //! not expanded.
 
+use std::collections::HashMap;
+
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
+use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::error::ReadError;
@@ -24,15 +27,23 @@ pub(super) struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Whether an attribute has this value.
-    pub(super) fn has(&self, value: &str) -> bool {
-        self.tag.attributes().flatten().any(|attribute| attribute.value.as_ref() == value)
+    /// What the first attribute names, of all that are known by these names.
+    pub(super) fn named<'k, T>(&self, known: &'k HashMap<String, T>) -> Option<&'k T> {
+        self.attributes().find_map(|attribute| known.get(&*attribute.value))
+    }
+
+    /// The attributes, each at the cost of its bytes: to look for doubled ones takes the square of
+    /// their number.
+    fn attributes(&self) -> impl Iterator<Item = Attribute<'_>> {
+        let mut attributes = self.tag.attributes();
+        attributes.with_checks(false);
+        attributes.flatten()
     }
 
     /// The value of an attribute, whatever its prefix.
     pub(super) fn get(&self, name: &str) -> Option<String> {
-        let found = self.tag.attributes().flatten();
-        let mut found = found.filter(|attribute| attribute.key.local_name().as_ref() == name);
+        let mut found =
+            self.attributes().filter(|attribute| attribute.key.local_name().as_ref() == name);
         let value = found.next()?.normalized_value(XmlVersion::Implicit1_0).ok()?;
         Some(value.into_owned())
     }

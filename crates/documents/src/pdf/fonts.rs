@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use lopdf::{Dictionary, Document, Encoding, Object};
 
 use super::resolve;
+use super::unpack::Budget;
+use crate::error::ReadError;
 
 /// What the map of a font to characters may unpack to, in bytes.
 const MAP_BYTES_MAX: usize = 4 << 20;
@@ -43,13 +45,15 @@ pub(super) struct Shown {
 pub(super) struct Fonts<'d> {
     document: &'d Document,
     known: HashMap<*const Dictionary, Font<'d>>,
+    /// What the maps of fonts may still unpack to: any number of fonts may share one.
+    budget: Budget,
     /// Texts whose characters nobody can tell.
     pub(super) unreadable: usize,
 }
 
 impl<'d> Fonts<'d> {
-    pub(super) fn new(document: &'d Document) -> Self {
-        Fonts { document, known: HashMap::new(), unreadable: 0 }
+    pub(super) fn new(document: &'d Document, budget: Budget) -> Self {
+        Fonts { document, known: HashMap::new(), budget, unreadable: 0 }
     }
 
     /// What a text of a font shows.
@@ -58,11 +62,11 @@ impl<'d> Fonts<'d> {
             self.unreadable += usize::from(!bytes.is_empty());
             return Shown { text: String::new(), width: 0.0, count: 0, spaces: 0 };
         };
-        let document = self.document;
+        let (document, budget) = (self.document, &mut self.budget);
         let font = self
             .known
             .entry(std::ptr::from_ref(dictionary))
-            .or_insert_with(|| Font::read(document, dictionary));
+            .or_insert_with(|| Font::read(document, dictionary, budget));
         let decoded = font.encoding.as_ref().and_then(|found| found.bytes_to_string(bytes).ok());
         if decoded.as_ref().is_none_or(String::is_empty) && !bytes.is_empty() {
             self.unreadable += 1;
@@ -95,10 +99,12 @@ fn readable(text: &str) -> String {
 }
 
 impl<'d> Font<'d> {
-    fn read(document: &'d Document, font: &'d Dictionary) -> Self {
+    fn read(document: &'d Document, font: &'d Dictionary, budget: &mut Budget) -> Self {
         let is_composite =
             font.get(b"Subtype").and_then(Object::as_name).is_ok_and(|n| n == b"Type0");
-        let encoding = encoding_of(document, font, is_composite);
+        let encoding = charge_map(document, font, budget)
+            .ok()
+            .and_then(|()| encoding_of(document, font, is_composite));
         let (widths, width) = if is_composite {
             composite_widths(document, font)
         } else {
@@ -119,6 +125,17 @@ impl<'d> Font<'d> {
         }
         (bytes.iter().map(|byte| of(u16::from(*byte))).sum::<f32>() / UNIT, bytes.len())
     }
+}
+
+/// Counts what the map of a font unpacks to, before it is read.
+fn charge_map(
+    document: &Document,
+    font: &Dictionary,
+    budget: &mut Budget,
+) -> Result<(), ReadError> {
+    let map = font.get(b"ToUnicode").map(|map| resolve(document, map));
+    let Ok(map) = map.and_then(Object::as_stream) else { return Ok(()) };
+    budget.unpack(map, MAP_BYTES_MAX).map(drop)
 }
 
 /// What the codes of a font stand for; none where a font does not say it: a guess would be stored

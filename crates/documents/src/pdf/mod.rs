@@ -4,6 +4,7 @@ mod fonts;
 mod layout;
 mod matrix;
 mod page;
+mod unpack;
 
 use lopdf::{Dictionary, Document, LoadOptions, Object, decode_text_string};
 
@@ -14,6 +15,7 @@ use crate::text::{Draft, Place, Section, Text};
 
 use self::fonts::Fonts;
 use self::page::Pages;
+use self::unpack::Budget;
 
 const MARK: &[u8] = b"%PDF-";
 /// What stands at the end of a whole file, and how many bytes may follow where it begins.
@@ -35,8 +37,9 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, ReadError> {
     let document = open(bytes, limits)?;
     let mut draft = Draft::new(limits);
     describe(&document, &mut draft);
-    let mut fonts = Fonts::new(&document);
-    let mut pages = Pages::new(&document, limits.expanded_from(bytes.len()));
+    let budget = || Budget::new(limits.expanded_from(bytes.len()));
+    let mut fonts = Fonts::new(&document, budget());
+    let mut pages = Pages::new(&document, budget());
     let (mut empty, mut count, mut failed) = (Vec::new(), 0, None);
     for (at, page) in document.page_iter().enumerate() {
         expect_at_most(at + 1, limits.pages, "pages")?;

@@ -1,14 +1,16 @@
 //! What a page draws: the texts it shows, with the state that says where.
 
+use std::collections::HashSet;
+
 use lopdf::content::{Content, Operation};
-use lopdf::{Dictionary, Document, Object, ObjectId};
+use lopdf::{Dictionary, Document, Object, ObjectId, Stream};
 
 use super::fonts::Fonts;
 use super::layout::{Layout, Piece};
 use super::matrix::Matrix;
 use super::resolve;
+use super::unpack::{Budget, Unpacked};
 use crate::error::ReadError;
-use crate::limits::expect_at_most;
 
 /// What one page, or one form that it draws, may unpack to, in bytes: each operation takes some
 /// hundred bytes when it is read.
@@ -25,8 +27,17 @@ const ADJUSTMENT_UNIT: f32 = 1000.0;
 /// The pages of a document.
 pub(super) struct Pages<'d> {
     document: &'d Document,
-    /// Bytes that contents may still unpack to, over all pages.
-    left: usize,
+    /// What contents may still unpack to, over all pages.
+    budget: Budget,
+    /// Forms that cannot be drawn: they are unpacked once.
+    failed: HashSet<*const Stream>,
+}
+
+/// A form that is drawn.
+struct Form<'d> {
+    stream: &'d Stream,
+    resources: Option<&'d Dictionary>,
+    place: Matrix,
 }
 
 /// What a page is drawn with.
@@ -58,8 +69,8 @@ impl State<'_> {
 }
 
 impl<'d> Pages<'d> {
-    pub(super) fn new(document: &'d Document, left: usize) -> Self {
-        Pages { document, left }
+    pub(super) fn new(document: &'d Document, budget: Budget) -> Self {
+        Pages { document, budget, failed: HashSet::new() }
     }
 
     /// The text of a page.
@@ -68,14 +79,47 @@ impl<'d> Pages<'d> {
         page: ObjectId,
         fonts: &mut Fonts<'d>,
     ) -> Result<String, ReadError> {
-        let content = self
-            .document
-            .get_page_content_with_limit(page, CONTENT_BYTES_MAX)
-            .map_err(|error| ReadError::broken("its content cannot be read", error))?;
+        let content = self.content_of(page)?;
         let mut layout = Layout::default();
         let resources = self.resources_of(page);
         self.draw(&content, resources, Matrix::IDENTITY, 0, (fonts, &mut layout))?;
         Ok(layout.finish())
+    }
+
+    /// What the streams of a page say, one after another. One that is damaged is what it is.
+    fn content_of(&mut self, page: ObjectId) -> Result<Vec<u8>, ReadError> {
+        let mut content = Vec::new();
+        for id in self.document.get_page_contents(page) {
+            let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else {
+                continue;
+            };
+            let part = match self.budget.unpack(stream, CONTENT_BYTES_MAX)? {
+                Unpacked::Content(part) => Some(part),
+                Unpacked::Damaged => Some(stream.content.clone()),
+                Unpacked::TooLarge => None,
+            };
+            let fits = |part: &Vec<u8>| content.len() + part.len() < CONTENT_BYTES_MAX;
+            let part = part.filter(fits).ok_or_else(|| {
+                let reason = format!("it unpacks to more than {CONTENT_BYTES_MAX} bytes");
+                ReadError::broken("its content cannot be read", reason)
+            })?;
+            content.extend_from_slice(&part);
+            content.push(b'\n');
+        }
+        Ok(content)
+    }
+
+    /// What a form draws; none where that cannot be read.
+    fn unpacked(&mut self, form: &Form<'d>) -> Result<Option<Vec<u8>>, ReadError> {
+        let known = std::ptr::from_ref(form.stream);
+        if self.failed.contains(&known) {
+            return Ok(None);
+        }
+        if let Unpacked::Content(content) = self.budget.unpack(form.stream, CONTENT_BYTES_MAX)? {
+            return Ok(Some(content));
+        }
+        self.failed.insert(known);
+        Ok(None)
     }
 
     /// The resources of a page: its own, or those of a node above it.
@@ -98,20 +142,19 @@ impl<'d> Pages<'d> {
         depth: usize,
         (fonts, layout): (&mut Fonts<'d>, &mut Layout),
     ) -> Result<(), ReadError> {
-        expect_at_most(content.len(), self.left, "bytes that its pages unpack to")?;
-        self.left -= content.len();
         let content = Content::decode(content)
             .map_err(|error| ReadError::broken("its content cannot be read", error))?;
         let mut pen = Pen::new(self.document, resources, State::at(place));
         for operation in &content.operations {
             if operation.operator == "Do" {
                 if depth < FORM_DEPTH_MAX
-                    && let Some((form, own, inner)) = pen.form(operation)
+                    && let Some(form) = pen.form(operation)
+                    && let Some(content) = self.unpacked(&form)?
                 {
                     self.draw(
-                        &form,
-                        own.or(resources),
-                        inner,
+                        &content,
+                        form.resources.or(resources),
+                        form.place,
                         depth + 1,
                         (&mut *fonts, &mut *layout),
                     )?;
@@ -145,19 +188,18 @@ impl<'d> Pen<'d> {
         Some(resolve(self.document, all.get(name).ok()?))
     }
 
-    /// The content, resources and place of a form that is drawn.
-    fn form(&self, operation: &Operation) -> Option<(Vec<u8>, Option<&'d Dictionary>, Matrix)> {
+    /// The form that an operation draws.
+    fn form(&self, operation: &Operation) -> Option<Form<'d>> {
         let name = operation.operands.first()?.as_name().ok()?;
         let stream = self.resource(b"XObject", name)?.as_stream().ok()?;
         if stream.dict.get(b"Subtype").and_then(Object::as_name).ok()? != b"Form" {
             return None;
         }
-        let content = stream.decompressed_content_with_limit(CONTENT_BYTES_MAX).ok()?;
         let own = stream.dict.get(b"Resources").map(|own| resolve(self.document, own));
         let matrix = stream.dict.get(b"Matrix").map(|matrix| resolve(self.document, matrix));
         let matrix = matrix.and_then(Object::as_array).ok().and_then(|list| six(list));
         let place = matrix.unwrap_or(Matrix::IDENTITY).then(self.state.place);
-        Some((content, own.and_then(Object::as_dict).ok(), place))
+        Some(Form { stream, resources: own.and_then(Object::as_dict).ok(), place })
     }
 
     fn run(&mut self, operation: &Operation, fonts: &mut Fonts<'d>, layout: &mut Layout) {

@@ -105,6 +105,72 @@ fn an_archive_that_blows_up_meets_a_limit() {
     assert!(matches!(refused, Err(ReadError::TooLarge { .. })), "{refused:?}");
 }
 
+fn refuses(entries: &[(&str, &[u8])]) {
+    let refused = read(Format::Office, &archive(entries), &limits());
+    assert!(matches!(refused, Err(ReadError::TooLarge { .. })), "{refused:?}");
+}
+
+#[test]
+fn what_stands_for_much_is_cut_or_meets_a_limit() {
+    // A space that stands for 512.
+    let spaces = format!("<d><p>{}x</p></d>", "<s c='512'/>".repeat(4000));
+    refuses(&[("content.xml", spaces.as_bytes())]);
+    let row = |text: &str| {
+        format!(
+            "<table-row><table-cell number-columns-repeated='512'><p>{text}</p></table-cell>\
+             </table-row>"
+        )
+    };
+    // A row is as long as its cells may be, and each table counts.
+    let long = format!("<d><table>{}</table></d>", row(&"a".repeat(1 << 20)));
+    let wide = Limits { text_bytes: 4 << 20, ..limits() };
+    let text = read(Format::Office, &archive(&[("content.xml", long.as_bytes())]), &wide);
+    assert_eq!(text.expect("a text").sections[0].text.len(), 512 * 4003 - 3);
+    let table = format!("<table name='t'>{}</table>", row(&"a".repeat(1400)));
+    let tables = format!("<d><spreadsheet>{}</spreadsheet></d>", table.repeat(2));
+    refuses(&[("content.xml", tables.as_bytes())]);
+}
+
+#[test]
+fn headings_are_no_deeper_than_nine() {
+    let rising: String = (1..2000)
+        .map(|level| format!("<h outline-level='{level}'>{}</h><p>x</p>", "w".repeat(150)))
+        .collect();
+    let bytes = archive(&[("content.xml", format!("<d>{rising}</d>").as_bytes())]);
+    let text = read(Format::Office, &bytes, &Limits::default()).expect("a text");
+    assert_eq!(text.sections.len(), 1999);
+    assert!(text.sections.iter().all(|section| section.headings.len() <= 9));
+}
+
+#[test]
+fn names_are_looked_up_and_not_searched_for() {
+    const COUNT: usize = 50_000;
+    let relations: String = (0..COUNT)
+        .map(|at| format!("<Relationship Id='r{at}' Target='slides/none{at}.xml'/>"))
+        .collect();
+    let relations = format!("<Relationships>{relations}</Relationships>");
+    let last = COUNT - 1;
+    let shown = |name: &str| {
+        let ids = format!("<{name} name='n' id='r{last}'/>").repeat(COUNT);
+        format!("<p>{ids}</p>")
+    };
+    let many = Limits { pages: COUNT, ..limits() };
+    for (folder, main, name) in [("ppt", "presentation", "sldId"), ("xl", "workbook", "sheet")] {
+        let bytes = archive(&[
+            (&format!("{folder}/{main}.xml"), shown(name).as_bytes()),
+            (&format!("{folder}/_rels/{main}.xml.rels"), relations.as_bytes()),
+        ]);
+        assert_eq!(read(Format::Office, &bytes, &many), Err(ReadError::NoText), "{main}");
+    }
+    // Attributes of one element, and elements in each other.
+    let attributes: String = (0..200_000).map(|at| format!(" a{at}='x'")).collect();
+    let many = "<b/>".repeat(200_000);
+    let deep = format!("{}{many}<p>deep</p>{}", "<a>".repeat(900), "</a>".repeat(900));
+    let xml = format!("<d><h{attributes}>title</h>{deep}</d>");
+    let text = read(Format::Office, &archive(&[("content.xml", xml.as_bytes())]), &limits());
+    assert_eq!(text.expect("a text").sections[0].text, "deep");
+}
+
 #[test]
 fn entities_are_not_expanded_and_paths_not_followed() {
     let xml = "<!DOCTYPE d [<!ENTITY a 'boom'><!ENTITY b SYSTEM 'file:///etc/hostname'>]>
@@ -171,6 +237,42 @@ fn a_pdf_that_draws_itself_ends() {
     check(Format::Pdf, &page(&"[".repeat(100_000), &[]));
     check(Format::Pdf, &page(&"<<".repeat(100_000), &[]));
     check(Format::Pdf, &page(&"q ".repeat(100_000), &[]));
+}
+
+#[test]
+fn what_a_pdf_unpacks_for_nothing_counts() {
+    // Packed twice, a form is shorter than what it draws by more than a million times.
+    let mut blown = vec![b' '; 9 << 20];
+    for _ in 0..2 {
+        let mut stream = lopdf::Stream::new(lopdf::Dictionary::new(), blown);
+        stream.compress().expect("it packs");
+        blown = stream.content;
+    }
+    let digits: String = blown.iter().map(|byte| format!("{byte:02x}")).collect();
+    let form = format!(
+        "<</Type/XObject/Subtype/Form/Filter[/ASCIIHexDecode/FlateDecode/FlateDecode]/Length \
+         {}>>stream\n{digits}\nendstream",
+        digits.len()
+    );
+    let pages = |count: usize| {
+        let kids = ["3 0 R ", "4 0 R "][..count].concat();
+        let content = format!("BT /F 9 Tf (out) Tj ET {}", "/X Do ".repeat(3000));
+        let page = "<</Type/Page/Parent 2 0 R/Contents 5 0 R/Resources 6 0 R>>".to_string();
+        pdf(&[
+            "<</Type/Catalog/Pages 2 0 R>>".to_string(),
+            format!("<</Type/Pages/Kids[{kids}]/Count {count}>>"),
+            page.clone(),
+            page,
+            format!("<</Length {}>>stream\n{content}\nendstream", content.len()),
+            "<</Font<</F 7 0 R>>/XObject<</X 8 0 R>>>>".to_string(),
+            "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_string(),
+            form.clone(),
+        ])
+    };
+    let text = read(Format::Pdf, &pages(1), &limits()).expect("a text");
+    assert_eq!(text.sections[0].text, "out");
+    let refused = read(Format::Pdf, &pages(2), &limits());
+    assert!(matches!(refused, Err(ReadError::TooLarge { .. })), "{refused:?}");
 }
 
 #[test]
