@@ -9,7 +9,7 @@ use kapsa_notes::Front;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::input::{FILE_BYTES_MAX, bytes, markdown_files};
+use crate::input::{FILE_BYTES_MAX, SOURCE_BYTES_MAX, bytes, markdown_files};
 use crate::item::{Draft, Source};
 use crate::time::of_text;
 
@@ -52,7 +52,17 @@ fn notes(
     path: &Path,
     complete: &dyn Fn(&mut Draft, &str),
 ) -> Result<Source, Error> {
-    let mut source = Source::default();
+    notes_within(SOURCE_BYTES_MAX, product, path, complete)
+}
+
+/// Reads notes of at most so many bytes, all together.
+fn notes_within(
+    limit: u64,
+    product: &'static str,
+    path: &Path,
+    complete: &dyn Fn(&mut Draft, &str),
+) -> Result<Source, Error> {
+    let (mut source, mut read) = (Source::default(), 0);
     let root = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     let mut indexes = 0;
     for file in markdown_files(path)? {
@@ -62,10 +72,16 @@ fn notes(
         }
         let place = file.display().to_string();
         match bytes(&file, FILE_BYTES_MAX) {
-            Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => source.take(place, note(product, root, &file, &text, complete)),
-                Err(_) => source.skip(place, "it is not text in UTF-8"),
-            },
+            Ok(bytes) => {
+                read += bytes.len() as u64;
+                if read > limit {
+                    return Err(Error::TooLarge { path: path.to_path_buf(), limit, of: "bytes" });
+                }
+                match String::from_utf8(bytes) {
+                    Ok(text) => source.take(place, note(product, root, &file, &text, complete)),
+                    Err(_) => source.skip(place, "it is not text in UTF-8"),
+                }
+            }
             Err(error) => source.skip(place, error.reason()),
         }
     }
@@ -187,4 +203,20 @@ fn linked(body: &str) -> Vec<&str> {
     links.sort_unstable();
     links.dedup();
     links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_notes_together_have_a_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, bytes) in [("a.md", &[b'a'; 60][..]), ("b.md", &[b'b'; 40]), ("c.md", &[])] {
+            std::fs::write(folder.path().join(name), bytes).expect("written");
+        }
+        let read = |limit: u64| notes_within(limit, "obsidian", folder.path(), &|_, _| {});
+        assert_eq!(read(100).expect("as many as may be").items.len(), 2);
+        assert_eq!(read(99).expect_err("too many").code(), "source_too_large");
+    }
 }

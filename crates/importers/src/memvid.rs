@@ -83,7 +83,9 @@ fn joined(frames: Vec<Value>) -> Vec<Value> {
     let revisions: BTreeSet<(String, u64)> =
         documents.iter().map(|it| (text(it, "uri"), id_of(it))).collect();
     for document in &mut documents {
-        let Some(total) = rest(document).get("parts").and_then(Value::as_u64) else { continue };
+        let total = rest(document).get("parts").and_then(Value::as_u64);
+        // What is one page has no others.
+        let Some(total) = total.filter(|total| *total > 1) else { continue };
         let uri = text(document, "uri");
         let is_active = text(document, "status") == "active";
         let begin = id_of(document);

@@ -64,3 +64,24 @@ fn links_are_not_followed_and_long_files_are_named() {
     assert_eq!((source.items.len(), source.skipped.len()), (1, 1), "{source:?}");
     assert!(source.skipped[0].reason.contains("more than"), "{:?}", source.skipped);
 }
+
+#[test]
+fn a_long_text_of_memvid_may_say_any_number_of_pages() {
+    let frame = |id: u64, uri: &str, text: &str, rest: &str| {
+        format!(
+            "{{\"frame\":{{\"id\":{id},\"status\":\"active\",\"uri\":\"{uri}\",\
+             \"text\":\"{text}\",\"metadata\":{{\"kapsa\":{rest}}}}}}}\n"
+        )
+    };
+    let product = Product::named("memvid").expect("known");
+    let folder = tempfile::tempdir().expect("a folder");
+    for total in ["0", "1", "18446744073709551615"] {
+        let answer = frame(1, "mv2://a", "one", &format!("{{\"parts\":{total}}}"))
+            + &frame(2, "mv2://a#2", "two", "{\"part_of\":\"mv2://a\",\"part\":2}")
+            + "{\"end\":{}}\n";
+        let source = product.read_answer(folder.path(), &mut answer.as_bytes()).expect("read");
+        assert_eq!(source.count(), 1, "{total}: {source:?}");
+        let is_whole = source.items.first().is_some_and(|item| item.record.text == "one");
+        assert_eq!(is_whole, total.len() == 1, "{total}: {source:?}");
+    }
+}
