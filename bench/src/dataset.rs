@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::corpus::{Generator, Pool, default_sources};
+use crate::corpus::{Generator, Pool, Sizes, default_sources};
 use crate::process::sync_all;
 use crate::queries;
 
@@ -24,6 +24,8 @@ pub struct Place {
     pub seed: u64,
     /// Folders whose text files are recombined; empty means the default ones.
     pub sources: Vec<PathBuf>,
+    /// How long the texts of the records are.
+    pub sizes: Sizes,
 }
 
 /// The corpus of `n` records with its queries, its single puts and its prepared stores.
@@ -48,11 +50,13 @@ impl Place {
     /// The data set of `n` records, made when it is not there yet.
     pub fn dataset(&self, n: u64) -> Result<Dataset> {
         let seed = self.folder.join(format!("seed-{}", self.seed));
-        let dataset = Dataset {
-            folder: seed.join(format!("n-{n}")),
-            work: self.folder.join("work").join(format!("n-{n}")),
-            n,
+        let name = match self.sizes {
+            Sizes::Documents => format!("n-{n}"),
+            Sizes::Fixed(bytes) => format!("n-{n}-of-{bytes}"),
+            Sizes::Between(least, most) => format!("n-{n}-of-{least}-{most}"),
         };
+        let dataset =
+            Dataset { folder: seed.join(&name), work: self.folder.join("work").join(&name), n };
         if !dataset.queries_path().is_file() {
             eprintln!("making a corpus of {n} records in {}", dataset.folder.display());
             self.make(&dataset)?;
@@ -66,9 +70,13 @@ impl Place {
             .with_context(|| format!("failed to create {}", dataset.folder.display()))?;
         let pool = self.pool()?;
         let generator = Generator::new(&pool, self.seed);
-        generator.write(0..dataset.n, None, &dataset.corpus())?;
+        generator.write(0..dataset.n, self.sizes, &dataset.corpus())?;
         let extra = dataset.n..dataset.n + EXTRA_RECORDS;
-        generator.write(extra, Some(EXTRA_TEXT_BYTES), &dataset.folder.join("extra.jsonl"))?;
+        generator.write(
+            extra,
+            Sizes::Fixed(EXTRA_TEXT_BYTES),
+            &dataset.folder.join("extra.jsonl"),
+        )?;
         let queries = queries::from_corpus(&dataset.corpus(), self.seed)?;
         Ok(fs::write(dataset.queries_path(), queries.join("\n"))?)
     }

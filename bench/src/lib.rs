@@ -18,9 +18,11 @@ pub mod queries;
 pub mod readers;
 pub mod rng;
 pub mod runs;
+pub mod scale;
 pub mod space;
 pub mod stats;
 pub mod syncs;
 pub mod table;
 #[cfg(feature = "library")]
 pub mod warm;
+pub mod writers;

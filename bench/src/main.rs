@@ -6,17 +6,20 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use kapsa_bench::corpus::{Generator, Pool, default_sources};
+use kapsa_bench::corpus::{Generator, Pool, Sizes, default_sources};
 use kapsa_bench::dataset::{Dataset, Place};
 use kapsa_bench::engine::Engine;
 use kapsa_bench::process::Tools;
 use kapsa_bench::table::{Table, command_line};
-use kapsa_bench::{find, load, open, put, queries, readers, runs, space, syncs};
+use kapsa_bench::{find, load, open, put, queries, readers, runs, scale, space, syncs, writers};
 
-/// Benchmarks of Kapsa: ratios against a bare append and against peers.
 /// Records of the corpus beside which texts for single puts are made.
 const SPACE_CORPUS: u64 = 1_000;
+/// Records of the store beside which a large one is measured, and bytes of the text of each record.
+const SCALE_BESIDE: u64 = 1_000_000;
+const SCALE_TEXT_BYTES: (usize, usize) = (100, 1_000);
 
+/// Benchmarks of Kapsa: ratios against a bare append and against peers.
 #[derive(Parser)]
 #[command(name = "bench")]
 enum Bench {
@@ -57,6 +60,31 @@ enum Measure {
         /// Puts, each a process.
         #[arg(long, default_value_t = 2_000)]
         puts: usize,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Processes that put at the same time: how long the slowest waits, and what many get done.
+    Writers {
+        /// Processes started at once.
+        #[arg(long, default_value_t = 64)]
+        processes: usize,
+        /// How often; the table shows the round with the median ratio.
+        #[arg(long, default_value_t = 5)]
+        runs: usize,
+        /// Records in the store.
+        #[arg(long, default_value_t = 1_000)]
+        n: u64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Load, size and every call with records of 100 to 1,000 bytes, beside a million of them.
+    Scale {
+        /// Records of the large store.
+        #[arg(long, default_value_t = 10_000_000)]
+        n: u64,
+        /// Turns of each call.
+        #[arg(long, default_value_t = 40)]
+        runs: usize,
         #[command(flatten)]
         common: Common,
     },
@@ -217,7 +245,7 @@ fn write_corpus(args: &CorpusArgs) -> Result<()> {
     let sources = if args.source.is_empty() { default_sources() } else { args.source.clone() };
     let pool = Pool::read(&sources)?;
     eprintln!("{} paragraphs", pool.len());
-    Generator::new(&pool, args.seed).write(0..args.n, None, &args.out)
+    Generator::new(&pool, args.seed).write(0..args.n, Sizes::Documents, &args.out)
 }
 
 impl Common {
@@ -239,8 +267,12 @@ impl Common {
     }
 
     fn dataset(&self, n: u64) -> Result<Dataset> {
+        self.dataset_of(n, Sizes::Documents)
+    }
+
+    fn dataset_of(&self, n: u64, sizes: Sizes) -> Result<Dataset> {
         let (folder, sources) = (self.dir.clone(), self.source.clone());
-        Place { folder, seed: self.seed, sources }.dataset(n)
+        Place { folder, seed: self.seed, sources, sizes }.dataset(n)
     }
 }
 
@@ -255,6 +287,16 @@ impl Measure {
             Self::Space { puts, common } => {
                 let (tools, dataset) = common.prepare(SPACE_CORPUS)?;
                 Ok(vec![space::measure(&tools, &dataset, &common.engines(), *puts)?])
+            }
+            Self::Writers { processes, runs, n, common } => {
+                let (tools, dataset) = common.prepare(*n)?;
+                writers::measure(&tools, &dataset, &common.engines(), *processes, *runs)
+            }
+            Self::Scale { n, runs, common } => {
+                let tools = common.tools()?;
+                let sizes = Sizes::Between(SCALE_TEXT_BYTES.0, SCALE_TEXT_BYTES.1);
+                let of = |n| common.dataset_of(n, sizes);
+                scale::measure(&tools, &[of(SCALE_BESIDE.min(*n))?, of(*n)?], *runs)
             }
             Self::Load { n, runs, common } => {
                 let (tools, dataset) = common.prepare(*n)?;

@@ -35,6 +35,17 @@ const LANGUAGES: [&str; 4] = ["c", "perl", "python", "rust"];
 const AGENTS: usize = 24;
 const ENTITIES: usize = 2_000;
 
+/// Bytes of the text of a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sizes {
+    /// Log-normal: 0.2 to 20 KB, 1 KB on average.
+    Documents,
+    /// As many for each.
+    Fixed(usize),
+    /// Between the two, all alike frequent.
+    Between(usize, usize),
+}
+
 /// Makes records from a pool of paragraphs.
 #[derive(Debug)]
 pub struct Generator<'a> {
@@ -49,26 +60,27 @@ impl<'a> Generator<'a> {
         Self { pool, seed }
     }
 
-    /// The record at `index`, of log-normal size.
-    pub fn record(&self, index: u64) -> Record {
+    /// The record at `index`.
+    pub fn record(&self, index: u64, sizes: Sizes) -> Record {
         let mut rng = Rng::new(self.seed, index);
-        let bytes = rng.log_normal(TEXT_BYTES_MEDIAN, TEXT_BYTES_SIGMA);
-        self.make(index, bytes.clamp(TEXT_BYTES_MIN, TEXT_BYTES_MAX) as usize, &mut rng)
+        let bytes = match sizes {
+            Sizes::Documents => {
+                let bytes = rng.log_normal(TEXT_BYTES_MEDIAN, TEXT_BYTES_SIGMA);
+                bytes.clamp(TEXT_BYTES_MIN, TEXT_BYTES_MAX) as usize
+            }
+            Sizes::Fixed(bytes) => bytes,
+            Sizes::Between(least, most) => least + rng.below(most - least + 1),
+        };
+        self.make(index, bytes, &mut rng)
     }
 
-    /// The record at `index` with a text of about `bytes`.
-    pub fn sized(&self, index: u64, bytes: usize) -> Record {
-        self.make(index, bytes, &mut Rng::new(self.seed, index))
-    }
-
-    /// Writes the records of `range` to `path` as JSON Lines; their text is of `bytes` when given.
-    pub fn write(&self, range: Range<u64>, bytes: Option<usize>, path: &Path) -> Result<()> {
+    /// Writes the records of `range` to `path` as JSON Lines.
+    pub fn write(&self, range: Range<u64>, sizes: Sizes, path: &Path) -> Result<()> {
         let file =
             File::create(path).with_context(|| format!("failed to create {}", path.display()))?;
         let mut out = BufWriter::with_capacity(1 << 20, file);
         for index in range {
-            let record = bytes.map_or_else(|| self.record(index), |bytes| self.sized(index, bytes));
-            serde_json::to_writer(&mut out, &record)?;
+            serde_json::to_writer(&mut out, &self.record(index, sizes))?;
             out.write_all(b"\n")?;
         }
         Ok(out.flush()?)
@@ -161,12 +173,14 @@ mod tests {
     fn samples_are_exact_and_records_repeat() {
         let pool = pool();
         let generator = Generator::new(&pool, 3);
-        let records: Vec<Record> = (0..1_000).map(|i| generator.record(i)).collect();
+        let records: Vec<Record> =
+            (0..1_000).map(|i| generator.record(i, Sizes::Documents)).collect();
         let with =
             |key: &str| records.iter().filter(|record| record.tags.contains_key(key)).count();
         assert_eq!((with("sample"), with("decile")), (10, 100));
-        assert_eq!(records[7], Generator::new(&pool, 3).record(7));
-        assert_ne!(records[7].text, Generator::new(&pool, 4).record(7).text);
+        let seventh = |seed| Generator::new(&pool, seed).record(7, Sizes::Documents);
+        assert_eq!(records[7], seventh(3));
+        assert_ne!(records[7].text, seventh(4).text);
     }
 
     #[test]
@@ -174,9 +188,11 @@ mod tests {
         let pool = pool();
         let generator = Generator::new(&pool, 1);
         for index in 0..2_000 {
-            let record = generator.record(index);
+            let record = generator.record(index, Sizes::Documents);
             assert!((100..=20_000).contains(&record.text.len()), "{} bytes", record.text.len());
             assert!(!record.title.is_empty());
+            let short = generator.record(index, Sizes::Between(100, 1_000));
+            assert!((50..=1_000).contains(&short.text.len()), "{} bytes", short.text.len());
         }
     }
 

@@ -9,5 +9,5 @@ mod generate;
 mod pool;
 mod time;
 
-pub use generate::Generator;
+pub use generate::{Generator, Sizes};
 pub use pool::{Pool, default_sources};
