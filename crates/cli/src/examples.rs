@@ -856,6 +856,7 @@ with kapsa merge.";
 pub(crate) const RUN_LIST: &str = "\
 Examples:
   kapsa run list
+  kapsa run list --limit 5
   kapsa run list --layout files --dir .swarm/memory --json";
 
 pub(crate) const RUN_ARCHIVE: &str = "\

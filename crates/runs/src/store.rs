@@ -288,14 +288,24 @@ impl RunStore {
         }))
     }
 
-    /// Every run, the newest first, without counts of outputs. A run that cannot be read comes with
-    /// its error.
+    /// Every run, as [`RunStore::newest_runs`] gives them.
     ///
     /// # Errors
     /// When the place of the runs cannot be read.
     pub fn runs(&self) -> Result<Vec<(RunId, Result<RunInfo>)>> {
+        Ok(self.newest_runs(usize::MAX)?.0)
+    }
+
+    /// At most `limit` runs, the newest first, without counts of outputs, and how many runs there
+    /// are in all; of files, the ones that changed last. A run that cannot be read comes with its
+    /// error.
+    ///
+    /// # Errors
+    /// As [`RunStore::runs`].
+    pub fn newest_runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<RunInfo>)>, usize)> {
         let mut runs = Vec::new();
-        for (run, reader) in self.layout.runs()? {
+        let (newest, count) = self.layout.runs(limit)?;
+        for (run, reader) in newest {
             let info = reader
                 .and_then(|reader| self.info_in(&reader, &run))
                 .and_then(|info| info.ok_or_else(|| no_run(&run)));
@@ -305,7 +315,7 @@ impl RunStore {
             std::cmp::Reverse(info.as_ref().map_or(0, |info| info.started_at))
         };
         runs.sort_by_key(|(run, info)| (newest(info), run.clone()));
-        Ok(runs)
+        Ok((runs, count))
     }
 
     /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what

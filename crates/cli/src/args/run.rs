@@ -272,6 +272,9 @@ pub(crate) struct RunFinish {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunList {
+    /// Maximum number of runs
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
     #[command(flatten)]
     pub(crate) place: RunPlace,
 }

@@ -47,7 +47,7 @@ pub(crate) fn run(app: &mut App, verb: FsVerb) -> Result<()> {
                 if found.hits.is_empty() {
                     app.out.note("no file contains all these words");
                 }
-                more(app, found.more);
+                tell_more(app, found.more);
                 Ok(())
             })
         }
@@ -217,7 +217,7 @@ fn tell_folder(app: &mut App, listing: &Listing, level: usize) -> Result<()> {
         }
     }
     if level == 0 {
-        more(app, listing.more);
+        tell_more(app, listing.more);
     } else if listing.more > 0 {
         app.out.line(&format!("{indent}… and {} more", listing.more))?;
     }
@@ -230,7 +230,8 @@ fn tell_hit(app: &mut App, hit: &FileHit) -> Result<()> {
     app.out.line(&format!("\n    {}", escape::line(&shortened(&hit.content, HIT_CHARS_MAX))))
 }
 
-fn more(app: &mut App, more: usize) {
+/// Says how much of a list a limit left out.
+pub(super) fn tell_more(app: &mut App, more: usize) {
     if more > 0 {
         app.out.note(&format!("and {more} more; show them with --limit N"));
     }

@@ -557,7 +557,8 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
         Ok(run) => run,
         // When none is under way, the last one is what people want to see.
         Err(error) => {
-            match runs.store.runs()?.into_iter().next().filter(|_| error.code == "no_run") {
+            match runs.store.newest_runs(1)?.0.into_iter().next().filter(|_| error.code == "no_run")
+            {
                 Some((run, _)) => run,
                 None => return Err(error),
             }
@@ -603,10 +604,11 @@ fn headline(app: &mut App, info: &RunInfo) -> Result<()> {
 }
 
 fn list(app: &mut App, args: &args::RunList) -> Result<()> {
-    let runs = Runs::open(app, &args.place)?.store.runs()?;
+    let (runs, total) = Runs::open(app, &args.place)?.store.newest_runs(args.limit as usize)?;
     if app.out.is_json() {
-        return app.out.json(&RunsOut::of(&runs));
+        return app.out.json(&RunsOut::of(&runs, total));
     }
+    let more = total - runs.len();
     if runs.is_empty() {
         app.out.note("no runs yet; start one with kapsa run start");
     }
@@ -616,6 +618,7 @@ fn list(app: &mut App, args: &args::RunList) -> Result<()> {
             Err(error) => app.out.line(&format!("{run}  {}", escape::line(&error.to_string())))?,
         }
     }
+    super::fs::tell_more(app, more);
     Ok(())
 }
 

@@ -393,14 +393,18 @@ struct UnreadableOut<'a> {
 }
 
 impl<'a> RunsOut<'a> {
-    pub(crate) fn of(runs: &'a [(RunId, kapsa_memory::Result<RunInfo>)]) -> RunsOut<'a> {
+    /// The newest runs, of so many in all.
+    pub(crate) fn of(
+        runs: &'a [(RunId, kapsa_memory::Result<RunInfo>)],
+        total: usize,
+    ) -> RunsOut<'a> {
         let one = |(run, info): &'a (RunId, kapsa_memory::Result<RunInfo>)| match info {
             Ok(info) => RunOut::Read(ListedOut::from(info)),
             Err(error) => {
                 RunOut::Unreadable(UnreadableOut { run: run.as_str(), message: error.to_string() })
             }
         };
-        RunsOut { extent: Extent::whole(runs.len()), runs: runs.iter().map(one).collect() }
+        RunsOut { extent: Extent::of(runs.len(), total), runs: runs.iter().map(one).collect() }
     }
 }
 

@@ -224,18 +224,20 @@ impl Layout for Branches {
         Ok(together(&reader, all))
     }
 
-    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
+    fn runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<Reader>)>, usize)> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), 0));
         };
-        let mut runs = Vec::new();
-        for branch in branch::list(&reader)? {
-            // A branch that somebody made by hand is a run as well, whatever is recorded in it.
-            if let Some((run, None)) = parts(&branch.name) {
-                runs.push((run, Ok(reader.only([branch.id]))));
-            }
-        }
-        Ok(runs)
+        // A branch that somebody made by hand is a run as well, whatever is recorded in it.
+        let of_run = |branch: branch::Branch| match parts(&branch.name) {
+            Some((run, None)) => Some((branch.id, run)),
+            _ => None,
+        };
+        let mut runs: Vec<_> = branch::list(&reader)?.into_iter().filter_map(of_run).collect();
+        runs.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+        let count = runs.len();
+        let newest = runs.into_iter().take(limit);
+        Ok((newest.map(|(id, run)| (run, Ok(reader.only([id])))).collect(), count))
     }
 
     fn bare(&self, run: &RunId) -> Result<Option<Bare>> {

@@ -119,6 +119,16 @@ impl Files {
         Ok(runs)
     }
 
+    /// The runs, the one that changed last first.
+    fn changed_last(&self) -> Result<Vec<RunId>> {
+        let changed =
+            |run: &RunId| self.run_store(run).metadata().and_then(|meta| meta.modified()).ok();
+        let mut runs: Vec<_> =
+            self.run_ids()?.into_iter().map(|run| (changed(&run), run)).collect();
+        runs.sort();
+        Ok(runs.into_iter().rev().map(|(_, run)| run).collect())
+    }
+
     /// Tasks that have a store, in the order of their ids. A file of another kind of name is none.
     fn task_ids(&self, run: &RunId) -> Result<Vec<TaskId>> {
         // May be dropped: a file of such a name belongs to nobody's task.
@@ -183,6 +193,9 @@ impl Files {
         }
         if merged.conflicts.is_empty() {
             merged.written = all.len() as u64;
+            for content in all.iter().filter_map(|record| record.content.as_ref()) {
+                kapsa_memory::copy_content(source.raw(), content, &mut writer)?;
+            }
             for batch in all.chunks(kapsa_memory::BATCH_RECORDS_MAX) {
                 writer.put_many(batch.to_vec())?;
             }
@@ -211,7 +224,8 @@ enum Standing {
 }
 
 fn standing(source: &Reader, record: &Record, target: &Reader) -> Result<Standing> {
-    let says = |record: &Record| (record.title.clone(), record.text.clone());
+    let says =
+        |record: &Record| (record.title.clone(), record.text.clone(), record.content.clone());
     let Some(there) = target.raw().known(&record.uri)? else {
         let known = match target.history(&record.uri) {
             Err(Error::UriNotFound { .. }) => Vec::new(),
@@ -329,13 +343,9 @@ impl Layout for Files {
     }
 
     fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings> {
-        let changed =
-            |run: &RunId| self.run_store(run).metadata().and_then(|meta| meta.modified()).ok();
-        let others = self.run_ids()?.into_iter().filter(|other| other != run);
-        let mut runs: Vec<_> = others.map(|other| (changed(&other), other)).collect();
-        runs.sort();
+        let others = self.changed_last()?.into_iter().filter(|other| other != run);
         let mut all = Vec::new();
-        for (_, other) in runs.into_iter().rev().take(runs_max) {
+        for other in others.take(runs_max) {
             // A folder that is a copy of another run's, or lost its tasks, shows what it has.
             let own = self.sibling(&other, None);
             let own = Sibling {
@@ -379,12 +389,14 @@ impl Layout for Files {
         replace(&path, &format!("{meta:#}\n"))
     }
 
-    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
+    fn runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<Reader>)>, usize)> {
         let opened = |run: &RunId| {
             let reader = Reader::open(&self.run_store(run))?;
             self.own_record(run, &reader).map(|_| reader)
         };
-        Ok(self.run_ids()?.into_iter().map(|run| (run.clone(), opened(&run))).collect())
+        let all = self.changed_last()?;
+        let newest = all.iter().take(limit).map(|run| (run.clone(), opened(run)));
+        Ok((newest.collect(), all.len()))
     }
 
     fn merge_task(

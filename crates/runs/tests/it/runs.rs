@@ -1,5 +1,6 @@
 //! Runs: every test here is run in both layouts, which must not differ in what they answer.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -744,6 +745,21 @@ fn starting_again_changes_only_what_is_new() {
 }
 
 #[test]
+fn the_newest_runs_are_listed_and_all_are_counted() {
+    for kept in Kept::both() {
+        assert_eq!(kept.store.newest_runs(1).expect("listed").1, 0);
+        for run in ["30", "9", "17"] {
+            kept.store.start(&id(run), &NewRun::default()).expect("started");
+        }
+        let (newest, count) = kept.store.newest_runs(1).expect("listed");
+        assert_eq!((newest.len(), newest[0].0.as_str(), count), (1, "17", 3));
+        let (all, count) = kept.store.newest_runs(50).expect("listed");
+        let names: Vec<&str> = all.iter().map(|(run, _)| run.as_str()).collect();
+        assert_eq!((count, names.len(), names.contains(&"30")), (3, 3, true), "{names:?}");
+    }
+}
+
+#[test]
 fn a_finished_task_without_output_keeps_the_best_there_is() {
     for kept in Kept::both() {
         let finish = |task: &str, text: &str, summary: &str| {
@@ -853,6 +869,38 @@ fn a_conflict_is_told_and_nothing_is_merged() {
         assert_eq!((last.written, last.conflicts.len()), (0, 1), "{finished:?}");
         let reader = Reader::open(&kept.workspace()).expect("opens");
         assert_eq!(reader.get(&"fact/port".parse_uri()).expect("there").text, "the port is 3");
+    }
+}
+
+#[test]
+fn the_file_of_a_task_comes_along() {
+    for kept in Kept::both() {
+        kept.record("17", Some("t"), "builder", "the port is 1");
+        let (path, branch) = match kept.is_files {
+            true => (kept.folder.path().join("runs/17/tasks/t.kapsa"), "main"),
+            false => (kept.workspace(), "run/17/t"),
+        };
+        let mut writer = Writer::open(&path, options()).expect("opens");
+        writer.switch(branch).expect("there");
+        let names = kapsa_memory::ContentNames::default();
+        let content =
+            kapsa_memory::split_content(names, &mut &b"\0\xff"[..], &mut |_| {}, &mut |b| {
+                b.store(&mut writer).map(drop)
+            });
+        let content = Some(content.expect("stored"));
+        let uri = Some("artifact/f".parse_uri());
+        writer.put(NewRecord { uri, content, ..NewRecord::text("f") }).expect("put");
+        drop(writer);
+        kept.store.finish_task(&id("17"), &task_id("t"), &Finish::default()).expect("finished");
+        let finish = Finish { merge: Some(Mode::Curated), ..Finish::default() };
+        kept.store.finish(&id("17"), &finish).expect("finished");
+        let reader = Reader::open(&kept.workspace()).expect("opens");
+        let content = reader.get(&"artifact/f".parse_uri()).expect("there").content;
+        let mut bytes = Vec::new();
+        kapsa_memory::open_content(reader.raw(), &content.expect("a file"))
+            .read_to_end(&mut bytes)
+            .expect("whole");
+        assert_eq!(bytes, b"\0\xff");
     }
 }
 
