@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kapsa_runs::shared_root;
 
 /// Endings of the files beside a capsule that are of this machine only.
-const ENDINGS: [&str; 3] = [".lock", ".branch", ".watch.lock"];
+const ENDINGS: [&str; 5] = [".lock", ".branch", ".watch.lock", ".hooks.lock", ".upkeep.lock"];
 /// What `setup` keeps of files as they were.
 const BACKUPS: &str = "*.kapsa-backup*";
 /// File of rules, in the folder of a repository.
@@ -166,13 +166,8 @@ mod tests {
 
     #[test]
     fn names_are_patterns_of_themselves() {
-        assert_eq!(
-            patterns(Path::new("a/team.kapsa")),
-            ["*.kapsa.lock", "*.kapsa.branch", "*.kapsa.watch.lock"]
-        );
-        assert_eq!(
-            patterns(Path::new("a/[x]*#1")),
-            ["\\[x]\\*\\#1.lock", "\\[x]\\*\\#1.branch", "\\[x]\\*\\#1.watch.lock"]
-        );
+        let of = |stem: &str| ENDINGS.map(|ending| format!("{stem}{ending}")).to_vec();
+        assert_eq!(patterns(Path::new("a/team.kapsa")), of("*.kapsa"));
+        assert_eq!(patterns(Path::new("a/[x]*#1")), of("\\[x]\\*\\#1"));
     }
 }

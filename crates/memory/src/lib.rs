@@ -109,7 +109,7 @@ pub use write::ahead::{
 };
 pub use write::any::AnyWriter;
 pub use write::batch::Batch;
-pub use write::contents::{Blobs, ContentNames, split as split_content};
+pub use write::contents::{Blobs, ContentNames, copy as copy_content, split as split_content};
 pub use write::embedding::{EmbedReport, EmbedRequest, embed};
 pub use write::later::{
     TAIL_BYTES_MAX, TAIL_LARGE_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,

@@ -331,6 +331,7 @@ fn says_the_same(one: &NewRecord, other: &NewRecord) -> bool {
         && one.tags == other.tags
         && one.metadata == other.metadata
         && one.entity == other.entity
+        && one.content == other.content
 }
 
 /// Whether the source has it newer than it is here: by its time, and where it has none, unless

@@ -98,6 +98,7 @@ impl Known {
         let (mut known, mut stale) = (Known::default(), Vec::new());
         let mut before: HashMap<Uri, Option<Micros>> = HashMap::new();
         let (mut given, mut texts) = (HashSet::new(), HashSet::new());
+        let mut revisions = HashMap::new();
         for (at, record) in records.into_iter().enumerate() {
             if let Some(how) = on_conflict.filter(|_| is_ruled)
                 && let Some(taken) = taken(&reader, &before, &record)?
@@ -108,7 +109,7 @@ impl Known {
             if is_ruled && let Some(uri) = &record.uri {
                 before.insert(uri.clone(), record.created_at);
             }
-            if is_exported(&record) && is_stale(&reader, &record)? {
+            if is_exported(&record) && is_stale(&reader, &mut revisions, &record)? {
                 stale.extend(record.uri);
                 continue;
             }
@@ -280,8 +281,12 @@ fn taken(
     }
 }
 
-/// Whether a record is an earlier revision of its URI, as an older export brings it.
-fn is_stale(reader: &AnyReader, record: &NewRecord) -> Result<bool> {
+/// The revisions of some URIs by the times at which they came about.
+type Revisions = HashMap<Uri, HashMap<Micros, Vec<u64>>>;
+
+/// Whether a record is an earlier revision of its URI, as an older export brings it. The revisions
+/// of a URI are listed once.
+fn is_stale(reader: &AnyReader, known: &mut Revisions, record: &NewRecord) -> Result<bool> {
     let Some(uri) = &record.uri else { return Ok(false) };
     let newest = match reader.get(uri) {
         Ok(newest) => newest,
@@ -291,11 +296,17 @@ fn is_stale(reader: &AnyReader, record: &NewRecord) -> Result<bool> {
     if newest.text == record.text || Some(newest.created_at) <= record.created_at {
         return Ok(false);
     }
-    let is_same = |old: &kapsa_memory::Record| {
-        old.text == record.text && Some(old.created_at) == record.created_at
-    };
-    for revision in reader.revisions(uri)? {
-        if is_same(&revision?) {
+    if !known.contains_key(uri) {
+        let mut by_time: HashMap<Micros, Vec<u64>> = HashMap::new();
+        for revision in reader.revisions(uri)? {
+            let revision = revision?;
+            by_time.entry(revision.created_at).or_default().push(revision.sequence);
+        }
+        known.insert(uri.clone(), by_time);
+    }
+    let then = record.created_at.and_then(|at| known.get(uri)?.get(&at));
+    for &sequence in then.into_iter().flatten() {
+        if reader.record(sequence)?.text == record.text {
             return Ok(true);
         }
     }

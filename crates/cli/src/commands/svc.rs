@@ -222,19 +222,38 @@ fn search(
     // Where nothing is asked for, nothing is like it.
     let failed = match request.fallback {
         true => None,
-        false => match find::by_meaning(asked, &reader, request, None) {
-            Ok(found) if !found.hits.is_empty() => return Ok((documents(found), None)),
-            answer => answer.err(),
-        },
+        false => {
+            match documents(request, |request| find::by_meaning(asked, &reader, request, None)) {
+                Ok(found) if !found.hits.is_empty() => return Ok((found, None)),
+                answer => answer.err(),
+            }
+        }
     };
     let by_words = FindRequest { mode: SearchMode::Words, ..request.clone() };
-    Ok((documents(reader.find_by(&by_words, Models::default())?), failed))
+    let ask = |request: &FindRequest| Ok(reader.find_by(request, Models::default())?);
+    Ok((documents(&by_words, ask)?, failed))
 }
 
-/// What was found but for the records that runs and tasks are: those are no documents.
-fn documents(mut found: Found) -> Found {
-    found.hits.retain(|hit| !is_bookkeeping(&hit.record));
-    found
+/// Hits that are asked for beyond those that are wanted, at first; then four times as many.
+const BESIDE: usize = 16;
+
+/// The first of what is found but for the records that runs and tasks are: those are no documents,
+/// and take no place of one.
+fn documents(
+    request: &FindRequest,
+    mut ask: impl FnMut(&FindRequest) -> Result<Found>,
+) -> Result<Found> {
+    let mut k = request.k.saturating_add(BESIDE);
+    loop {
+        let mut found = ask(&FindRequest { k, ..request.clone() })?;
+        let is_all = found.hits.len() < k;
+        found.hits.retain(|hit| !is_bookkeeping(&hit.record));
+        if is_all || found.hits.len() >= request.k {
+            found.hits.truncate(request.k);
+            return Ok(found);
+        }
+        k = k.saturating_mul(4);
+    }
 }
 
 /// Whether a record only says that there is a run or a task.

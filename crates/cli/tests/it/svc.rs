@@ -586,3 +586,17 @@ fn stored_controls_leave_as_json_escapes() {
         assert!(answer(&run).to_string().contains('\u{202e}'), "the value itself is unchanged");
     }
 }
+
+#[test]
+fn records_of_runs_take_no_place_of_a_document() {
+    let sandbox = store("t.mv2");
+    put(&sandbox, "t.mv2", "a plan for the zebra and the quagga");
+    for at in 0..20 {
+        let run = format!("{{\"kind\":\"run\",\"text\":\"zebra quagga {at}\"}}");
+        let put = sandbox.run_with(&["--capsule", "t.mv2", "put", "--json", "-"], run.as_bytes());
+        assert_eq!(put.code, Some(0), "{}", put.err);
+    }
+    let call = ["svc", "find", "t.mv2", "--query", "zebra quagga", "--k", "1", "--mode", "lex"];
+    let results = answer(&sandbox.run(&call))["results"].clone();
+    assert_eq!(results.as_array().map(Vec::len), Some(1), "{results}");
+}

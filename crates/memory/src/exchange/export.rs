@@ -10,6 +10,7 @@ use kapsa_index::Sequences;
 
 use crate::error::{Error, Result, misuse};
 use crate::exchange::references;
+use crate::records::access::is_of_profile;
 use crate::records::codec::{self, Body, Envelope, Operation};
 use crate::records::content::Content;
 use crate::records::kinds;
@@ -164,7 +165,7 @@ fn select(view: &View, request: &ExportRequest, own: Option<BranchId>) -> Result
     let mut sequences: Vec<u64> =
         all.iter().filter(|found| is_in(found)).map(|found| found.sequence).collect();
     let may_leave = |record: &Record| {
-        !is_of_export(record) && !record.is_blob() && (request.is_unsafe || is_safe(record))
+        may_be_named(record) && !is_of_export(record) && (request.is_unsafe || is_safe(record))
     };
     sequences.extend(references::of(view, &sequences, &may_leave)?);
     sequences.sort_unstable();
@@ -175,12 +176,25 @@ fn select(view: &View, request: &ExportRequest, own: Option<BranchId>) -> Result
 fn with_blobs(view: &View, mut sequences: Vec<u64>) -> Result<Vec<u64>> {
     let mut ids = BTreeSet::new();
     for &sequence in &sequences {
-        let content = view.store().record(sequence)?.content;
-        ids.extend(content.into_iter().flat_map(|content| content.blobs));
+        let record = view.store().record(sequence)?;
+        for id in record.content.into_iter().flat_map(|content| content.blobs) {
+            if !blobs::has(view.store(), &id)? {
+                let uri = record.uri;
+                return Err(misuse(&format!(
+                    "a part of the file of {uri} was lost (blob {id}): put the same file again, \
+                     or purge {uri}"
+                )));
+            }
+            ids.insert(id);
+        }
     }
     for id in ids {
-        let found = view.store().revisions_under(&Uri::blob(&id), &Lineage::all())?;
-        sequences.extend(found.first());
+        for found in view.store().revisions_under(&Uri::blob(&id), &Lineage::all())? {
+            if view.store().is_own(found)? {
+                sequences.push(found);
+                break;
+            }
+        }
     }
     sequences.sort_unstable();
     Ok(sequences)
@@ -199,6 +213,15 @@ fn sequences(view: &View, own: Option<BranchId>) -> Result<Vec<u64>> {
     }
     let sequences = Sequences::new(ranges).difference(&blobs::sequences(view.store())?);
     Ok(sequences.ranges().iter().flat_map(Clone::clone).collect())
+}
+
+/// Whether a record goes along because another names it: a memory, or what events refer to. What
+/// waits for review, clearances and the capsule's own lists do not.
+fn may_be_named(record: &Record) -> bool {
+    match record.system {
+        true => [kinds::EVENT, kinds::CHECKPOINT].contains(&record.kind.as_str()),
+        false => !is_of_profile(&record.uri) && !record.uri.is_reserved(),
+    }
 }
 
 /// Whether a record is the event of an export: each would change the next one.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, misuse};
 use crate::exchange::contents::first_blobs;
 use crate::exchange::parcel::{Chunk, Offer, Parcel, Point, Sender, carry_vectors, vectors_of};
 use crate::records::branch::Made;
-use crate::records::content::BlobId;
+use crate::records::content::{BLOB_BYTES_MAX, BlobId};
 use crate::records::record::BranchId;
 use crate::tables::lineage::Lineage;
 use crate::versions::branch::branch_record;
@@ -203,6 +203,9 @@ impl Peer for LocalPeer {
         };
         let mut all = Blobs::default();
         for blob in blobs {
+            if blob.len() > BLOB_BYTES_MAX {
+                return Err(misuse("the other capsule sent a blob that is larger than any"));
+            }
             all.add(blob);
         }
         all.store(writer)?;

@@ -37,7 +37,8 @@ pub(super) fn of(
         for uri in named {
             let Some(found) = meant(view, &record, &uri)? else { continue };
             let named = view.store().record(found)?;
-            if !named.purged && may_leave(&named) && known.insert(found) {
+            let is_purged = named.purged || !named.system && view.store().is_purged(&uri, found)?;
+            if !is_purged && may_leave(&named) && known.insert(found) {
                 added.insert(found);
                 waiting.push(found);
             }
@@ -62,20 +63,15 @@ fn names(field: &str, value: &Value, depth: usize, found: &mut Vec<Uri>) {
     }
 }
 
-/// The revision that a record means by a URI: the one that it saw, else the newest that is seen,
-/// else the newest of all.
+/// The revision that a record means by a URI: what is there now, on its own branch, where the
+/// export looks, or on `main`. What was forgotten stays forgotten, and what only another run has
+/// stays there.
 fn meant(view: &View, record: &Record, uri: &Uri) -> Result<Option<u64>> {
-    let store = view.store();
-    let then = store.lineage_of(record.branch)?.before(record.sequence + 1);
-    for lineage in [&then, view.lineage()] {
-        if let Some(seen) = view.with(lineage.clone()).visible(uri)? {
+    let below = view.lineage().below();
+    let own = view.store().lineage_of(record.branch)?.before(below);
+    for lineage in [own, view.lineage().clone(), Lineage::main().before(below)] {
+        if let Some(seen) = view.with(lineage).visible(uri)? {
             return Ok(Some(seen.record.sequence));
-        }
-    }
-    let all = store.revisions_under(uri, &Lineage::all())?;
-    for sequence in all.into_iter().rev() {
-        if !store.record(sequence)?.tombstone {
-            return Ok(Some(sequence));
         }
     }
     Ok(None)

@@ -56,6 +56,9 @@ impl ContentReader<'_> {
         let bytes = bytes.ok_or_else(|| self.damaged("a part of it is missing"))?;
         self.next += 1;
         self.size += bytes.len() as u64;
+        if self.size > self.content.size {
+            return Err(self.damaged("it is larger than it says"));
+        }
         self.hasher.update(&bytes);
         Ok(bytes)
     }

@@ -84,6 +84,12 @@ impl Lineage {
         self.below
     }
 
+    /// Whether some of its branches are seen only as they were once: at a moment, or when a branch
+    /// left them.
+    pub(crate) fn is_of_the_past(&self) -> bool {
+        self.below != u64::MAX || self.iter().any(|ancestor| ancestor.below != u64::MAX)
+    }
+
     /// How much of `branch` is seen: sequences below this; 0 when nothing of it is.
     pub(crate) fn below_on(&self, branch: BranchId) -> u64 {
         if self.is_all() {

@@ -405,6 +405,7 @@ pub(crate) fn says_the_same(a: &Body, b: &Body) -> bool {
         && (&x.metadata, &x.entity, &x.domain, x.confidence)
             == (&y.metadata, &y.entity, &y.domain, y.confidence)
         && x.source == y.source
+        && x.content == y.content
 }
 
 /// What merging would do now, and where it would conflict.

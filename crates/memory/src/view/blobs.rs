@@ -29,12 +29,17 @@ pub(crate) fn read(store: &Store, id: &BlobId) -> Result<Option<Vec<u8>>> {
     Ok(None)
 }
 
-/// Whether the capsule has a blob; does not read it.
+/// Whether the capsule has a blob; does not read it. What else has such a name is none.
 ///
 /// # Errors
 /// What the disk or a damaged file reports.
 pub(crate) fn has(store: &Store, id: &BlobId) -> Result<bool> {
-    Ok(!store.revisions_under(&Uri::blob(id), &Lineage::all())?.is_empty())
+    for sequence in store.revisions_under(&Uri::blob(id), &Lineage::all())? {
+        if store.is_own(sequence)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The sequences of all blobs; reads none of them.

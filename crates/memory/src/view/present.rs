@@ -18,7 +18,7 @@ pub(crate) fn known(view: &View, uri: &Uri) -> Result<Option<Body>> {
     let counting = view.counting(uri)?;
     let known = counting.into_iter().rev().find(|body| view.may_know(&body.record));
     match known {
-        Some(body) if is_of_the_past(view) => {
+        Some(body) if view.lineage().is_of_the_past() => {
             Ok(may_still_know(view, &body.record)?.then_some(body))
         }
         known => Ok(known),
@@ -48,7 +48,7 @@ pub(crate) fn may_still_know(view: &View, record: &Record) -> Result<bool> {
 /// Whether a memory is visible as [`View::is_visible`] says, and still may be.
 pub(crate) fn shows(view: &View, candidate: &Candidate<'_>) -> Result<bool> {
     let visible = view.is_visible(candidate)?;
-    if !visible || !view.is_guarded() || !is_of_the_past(view) {
+    if !visible || !view.is_guarded() || !view.lineage().is_of_the_past() {
         return Ok(visible);
     }
     may_still_know(view, &view.store().record(candidate.seq())?)
@@ -76,9 +76,4 @@ pub(crate) fn newest_in_tail(
         }
     }
     Ok((None, tail.first_sequence))
-}
-
-/// Whether a view is of a moment that has passed, so that there may be newer revisions.
-fn is_of_the_past(view: &View) -> bool {
-    view.lineage().below() != u64::MAX
 }

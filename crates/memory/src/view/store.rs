@@ -212,6 +212,17 @@ impl Store {
         Ok(self.tail()?.plain)
     }
 
+    /// Whether a record is one that the capsule wrote about itself on `main`; reads tables only.
+    pub(crate) fn is_own(&self, sequence: u64) -> Result<bool> {
+        for index in 0..self.tables.len() {
+            let table = self.tables.branch_table(index)?;
+            if table.holds(&Lineage::main(), Class::System, sequence)? {
+                return Ok(true);
+            }
+        }
+        Ok(self.tail()?.body(sequence).is_some_and(|body| body.record.system))
+    }
+
     /// Sequences that `lineage` sees, replaced ones included.
     pub(crate) fn sequences(&self, lineage: &Lineage, class: Class) -> Result<Sequences> {
         let mut ranges = Vec::new();

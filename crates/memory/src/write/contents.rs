@@ -4,6 +4,7 @@
 //! the memory nor holds the lock for long. What no record has is erased by the next compaction; a
 //! record is refused whose content is not there any more.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use fastcdc::v2020::StreamCDC;
@@ -17,7 +18,9 @@ use crate::records::content::{
     Content,
 };
 use crate::records::uri::Uri;
+use crate::search::contents;
 use crate::view::blobs;
+use crate::view::raw::RawView;
 
 /// About so many bytes of blobs are committed at once.
 const COMMIT_BYTES: usize = 32 << 20;
@@ -89,6 +92,7 @@ pub fn split(
 #[derive(Clone, Default)]
 pub struct Blobs {
     blobs: Vec<(BlobId, Vec<u8>)>,
+    known: BTreeSet<BlobId>,
     bytes: usize,
 }
 
@@ -102,7 +106,7 @@ impl Blobs {
     /// Adds one.
     pub(crate) fn add(&mut self, bytes: Vec<u8>) -> BlobId {
         let id = BlobId::of(&bytes);
-        if self.blobs.iter().all(|(there, _)| *there != id) {
+        if self.known.insert(id) {
             self.bytes += bytes.len();
             self.blobs.push((id, bytes));
         }
@@ -125,6 +129,26 @@ impl Blobs {
             writer.write(missing)?;
         }
         Ok(bytes)
+    }
+}
+
+/// Stores the content of another capsule's record in this one, before the record: a commit for
+/// every few blobs.
+///
+/// # Errors
+/// `ContentDamaged` when a part of it was lost there; what the disk or a damaged file reports.
+pub fn copy(from: RawView<'_>, content: &Content, writer: &mut Writer) -> Result<()> {
+    let mut reader = contents::open(from, content);
+    loop {
+        let mut waiting = Blobs::default();
+        while waiting.bytes < COMMIT_BYTES {
+            let blob = reader.next_blob()?;
+            if blob.is_empty() {
+                return waiting.store(writer).map(drop);
+            }
+            waiting.add(blob);
+        }
+        waiting.store(writer)?;
     }
 }
 

@@ -99,4 +99,5 @@ fn says_the_same(old: &Record, new: &NewRecord) -> bool {
         && (&old.tags, &old.metadata) == (&new.tags, &new.metadata)
         && (&old.entity, &old.domain, old.confidence) == (&new.entity, &new.domain, new.confidence)
         && origin(&old.source) == origin(&new.source)
+        && old.content == new.content
 }

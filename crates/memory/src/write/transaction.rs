@@ -139,10 +139,11 @@ impl<'w> Transaction<'w> {
     ///
     /// # Errors
     /// `UriNotFound` when nothing was visible under `new` before this transaction;
-    /// `InvalidOperation` when `new` leads back to `old`.
+    /// `InvalidOperation` when `new` leads back to `old`, or is a name that only the capsule gives.
     pub fn alias(&mut self, old: &Uri, new: &Uri) -> Result<()> {
         refuse_reserved(old)?;
         let target = self.view()?.resolve(new)?.ok_or_else(|| not_found(new))?;
+        refuse_reserved(&target)?;
         if target == *old {
             return Err(misuse(&format!("{new} leads to {old} itself")));
         }
@@ -431,6 +432,9 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
             let is_from =
                 |envelope: &Envelope| envelope.origin.is_some() || envelope.identity.is_some();
             if matches!(pending.what, What::Put(_)) && !is_from(&pending.envelope) {
+                if *uri != found.0 {
+                    refuse_reserved(&found.0)?;
+                }
                 *uri = found.0;
             }
             exists = found.1;

@@ -3,9 +3,10 @@
 //! background: others write meanwhile, and it may be killed at any byte.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use kapsa_capsule::{SegmentMeta, Snapshot, space};
+use kapsa_capsule::{Error as CapsuleError, Lock, SegmentMeta, Snapshot, space};
 
 use super::maintain::{
     SEGMENT_RECORDS_MAX, before, compact_beside, finish, is_still_wanted, merge_vectors, publish,
@@ -73,9 +74,23 @@ pub(crate) fn is_due(segments: &[SegmentMeta]) -> bool {
     due_in(segments).is_some()
 }
 
+/// Ending of the name whose lock keeps any other upkeep of the same capsule away.
+const ENDING: &str = ".upkeep";
+
+/// The lock of the only upkeep of a capsule; none while somebody else does it.
+fn alone(path: &Path, options: &WriteOptions) -> Result<Option<Lock>> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ENDING);
+    match Lock::acquire(&PathBuf::from(name), &options.holder, Duration::ZERO) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(CapsuleError::LockedByWriter { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Does what is due: merges of segments, and a new file when more of this one was replaced than is
 /// in force, and more than `replaced_min` bytes. The lock is taken only to publish what was built
-/// without it.
+/// without it. Does nothing while another upkeep of this capsule is under way.
 ///
 /// # Errors
 /// `LockedByWriter` when another writer does not end in time; what the disk says. What was done
@@ -87,6 +102,9 @@ pub fn upkeep(
     progress: Progress<'_>,
 ) -> Result<MaintenanceReport> {
     let report = before(&Snapshot::open(path)?);
+    let Some(_alone) = alone(path, options)? else {
+        return Ok(finish(report, &Snapshot::open(path)?));
+    };
     for _ in 0..MERGES_MAX {
         let snapshot = Snapshot::open(path)?;
         let Some(run) = due_in(snapshot.segments()) else { break };

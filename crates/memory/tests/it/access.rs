@@ -449,6 +449,30 @@ fn names_of_checkpoints_and_sizes_do_not_leak_through_moments() {
 }
 
 #[test]
+fn a_raised_level_hides_what_a_branch_inherited() {
+    let fixture = Fixture::new();
+    let record = |level, text: &str| NewRecord {
+        access: Some(Access { level, named: Vec::new() }),
+        ..named("n/x", text)
+    };
+    fixture.writer().put(record(Classification::Internal, "launchcode")).expect("put");
+    branch::create(&mut fixture.writer(), "b", "main", None).expect("made");
+    let eve = ClearanceProfile::new("eve").with("", Classification::Internal);
+    let seen = || {
+        let reader = fixture.reader().as_principal(eve.clone()).on("b", None).expect("a branch");
+        let found = reader.find(&FindRequest::new("launchcode")).expect("found").hits.len();
+        let listed = reader.timeline(&TimelineRequest::default()).expect("listed").len();
+        let history = reader.history(&uri("n/x")).map_or(0, |all| all.len());
+        [usize::from(reader.get(&uri("n/x")).is_ok()), found, listed, history]
+    };
+    assert_eq!(seen(), [1, 1, 1, 1]);
+    fixture.writer().put(record(Classification::Confidential, "launchcode")).expect("put");
+    assert_eq!(seen(), [0, 0, 0, 0]);
+    optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
+    assert_eq!(seen(), [0, 0, 0, 0]);
+}
+
+#[test]
 fn nobody_writes_above_a_clearance_or_over_what_it_may_not_know() {
     let fixture = Fixture::new();
     let record = |name: &str, domain: &str, level| NewRecord {
@@ -844,7 +868,7 @@ fn a_principal_replaces_its_own_side_of_a_conflict_only() {
         let fixture = Fixture::new();
         with_a_hidden_side(&fixture, is_merged);
         if is_indexed {
-            fixture.writer().optimize(&mut |_, _| {}).expect("optimised");
+            optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
         }
         let mut writer = fixture.writer().as_principal(low.clone());
         assert_eq!(writer.put(named("note/c", "first")).expect("put").change, Change::Revised);
@@ -853,7 +877,8 @@ fn a_principal_replaces_its_own_side_of_a_conflict_only() {
         drop(writer);
         for optimised in [false, true] {
             if optimised {
-                fixture.writer().optimize(&mut |_, _| {}).expect("optimised");
+                optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {})
+                    .expect("optimised");
             }
             let reader = fixture.reader();
             let texts = |listed: Vec<Record>| {

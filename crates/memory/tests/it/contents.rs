@@ -259,3 +259,96 @@ fn a_file_of_which_a_part_was_lost_is_named() {
 fn contains(path: &Path, part: &[u8]) -> bool {
     std::fs::read(path).expect("readable").windows(part.len()).any(|window| window == part)
 }
+
+#[test]
+fn files_of_the_same_size_are_different_when_their_bytes_are() {
+    let f = Fixture::new();
+    put(&mut f.writer(), "file/x", &random("one", 1000));
+    branch::create(&mut f.writer(), "b", "main", None).expect("made");
+    let mut w = f.writer();
+    w.switch("b").expect("open");
+    put(&mut w, "file/x", &random("two", 1000));
+    drop(w);
+    let other = f.reader().on("b", None).expect("a branch");
+    let differences = kapsa_memory::history::differences(&f.reader(), &other).expect("compared");
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    merge::merge(&mut f.writer(), &merging("b")).expect("merged");
+    assert!(read(&f.reader(), "file/x").expect("readable") == random("two", 1000));
+}
+
+#[test]
+fn two_who_revise_a_file_contest_it() {
+    let (here, there) = (Fixture::new(), Fixture::new());
+    put(&mut there.writer(), "file/x", &random("one", 1000));
+    fetched(&here, "other", &there);
+    merge::merge(&mut here.writer(), &merging("other/main")).expect("merged");
+    put(&mut here.writer(), "file/x", &random("two", 1000));
+    put(&mut there.writer(), "file/x", &random("three", 1000));
+    fetched(&here, "other", &there);
+    let plan = merge::plan(&here.reader(), &merging("other/main")).expect("planned");
+    assert_eq!(plan.items.len(), 1, "{plan:?}");
+    assert_eq!(plan.items[0].outcome, merge::MergeOutcome::Conflict);
+}
+
+#[test]
+fn purged_bytes_do_not_come_back_by_a_fetch() {
+    let (here, there) = (Fixture::new(), Fixture::new());
+    let bytes = random("secret", 1000);
+    put(&mut here.writer(), "file/x", &bytes);
+    fetched(&there, "here", &here);
+    merge::merge(&mut there.writer(), &merging("here/main")).expect("merged");
+    purge(&mut here.writer(), &uri("file/x")).expect("marked");
+    // Marked and not erased yet, then erased; from a remote that is known, and from a new one.
+    for (turn, name) in ["there", "again"].into_iter().enumerate() {
+        fetched(&here, name, &there);
+        fetched(&here, name, &there);
+        here.writer().compact(&mut |_, _| {}).expect("compacted");
+        assert!(!contains(&here.path, &bytes[100..164]), "turn {turn}");
+    }
+    fetched(&here, "third", &there);
+    assert!(!contains(&here.path, &bytes[100..164]));
+    assert!(contains(&there.path, &bytes[100..164]), "which is how it would be found");
+}
+
+#[test]
+fn an_exchange_names_the_file_of_which_a_part_was_lost() {
+    let (f, here) = (Fixture::new(), Fixture::new());
+    let bytes = random("x", 1000);
+    put(&mut f.writer(), "file/x", &bytes);
+    let mut stored = std::fs::read(&f.path).expect("readable");
+    let at = stored.windows(64).position(|found| *found == bytes[..64]).expect("stored plainly");
+    stored[at] ^= 1;
+    std::fs::write(&f.path, stored).expect("written");
+    let saved = f.path.with_file_name("saved.kapsa");
+    kapsa_memory::salvage(&f.path, &saved, &WriteOptions::new(clock), &mut |_, _| {})
+        .expect("salvaged");
+    let location = saved.display().to_string();
+    remote::add(&mut here.writer(), "saved", &location).expect("added");
+    let mut peer = LocalPeer::open(&saved).expect("opens");
+    let refused = sync::fetch(&mut here.writer(), "saved", &mut peer, &mut |_, _| {})
+        .expect_err("a part is missing")
+        .to_string();
+    assert!(refused.contains("file/x") && refused.contains("put the same file"), "{refused}");
+    let saved = Reader::open(&saved).expect("opens");
+    let refused = export::gather(&saved, &ExportRequest::default()).expect_err("a part is missing");
+    assert!(refused.to_string().contains("file/x"), "{refused}");
+}
+
+#[test]
+fn nothing_takes_the_place_of_a_blob() {
+    let f = Fixture::new();
+    put(&mut f.writer(), "file/x", &random("x", 1000));
+    let blob = blake3::hash(&random("x", 1000)).to_hex();
+    let name = kapsa_memory::Uri::parse(&format!("kapsa/blob/{blob}")).expect("a URI");
+    let refused = f.writer().alias(&uri("file/q"), &name);
+    assert!(matches!(refused, Err(Error::InvalidOperation { .. })), "{refused:?}");
+}
+
+/// Fetches from a capsule that is known by this name, or is from now on.
+fn fetched(to: &Fixture, name: &str, from: &Fixture) {
+    let location = from.path.display().to_string();
+    // Refused where it is known already.
+    drop(remote::add(&mut to.writer(), name, &location));
+    let mut peer = LocalPeer::open(&from.path).expect("opens");
+    sync::fetch(&mut to.writer(), name, &mut peer, &mut |_, _| {}).expect("fetched");
+}

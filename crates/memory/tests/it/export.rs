@@ -148,3 +148,36 @@ fn test_export_import_retrieval_parity() {
     assert_eq!(after.get(&events[0].uri).expect("resolves").kind, "event");
     assert_eq!(kapsa_memory::check::verify(&path, &mut |_, _| {}).expect("checked").problems, []);
 }
+
+#[test]
+fn what_events_name_goes_along_only_if_it_is_there_and_theirs() {
+    let fixture = fixture();
+    let mut w = fixture.writer();
+    for name in ["purged", "forgotten", "alive"] {
+        w.put(named(name, &format!("text of {name}"))).expect("put");
+    }
+    w.alias(&uri("old"), &uri("purged")).expect("aliased");
+    branch::create(&mut w, "run/10", "main", None).expect("made");
+    w.switch("run/10").expect("open");
+    w.put(named("elsewhere", "text of elsewhere")).expect("put");
+    w.switch("run/7").expect("open");
+    let names = ["purged", "forgotten", "alive", "elsewhere"];
+    let uris: Vec<String> = names.map(|name| uri(name).as_str().to_string()).to_vec();
+    let payload = serde_json::json!({"request_id": "r", "hit_uris": uris});
+    let payload = payload.as_object().expect("an object").clone();
+    let search =
+        NewEvent { run: "7".to_string(), payload, ..NewEvent::new(EventType::RetrievalResponse) };
+    event::emit(&mut w, vec![search]).expect("told");
+    w.switch("main").expect("open");
+    w.forget(&uri("forgotten")).expect("forgotten");
+    kapsa_memory::purge(&mut w, &uri("purged")).expect("marked");
+    drop(w);
+    for (reader, run) in [(on_run(&fixture), Some("7")), (fixture.reader(), None)] {
+        let export = export::gather(&reader, &request(run)).expect("gathered");
+        let texts: Vec<String> = records(&export).into_iter().map(|record| record.text).collect();
+        let has = |name: &str| texts.iter().any(|text| *text == format!("text of {name}"));
+        assert!(has("alive"), "{texts:?}");
+        assert!(!has("purged") && !has("elsewhere"), "{texts:?}");
+        assert!(run.is_none() || !has("forgotten"), "its tombstone is not of the run: {texts:?}");
+    }
+}

@@ -322,6 +322,25 @@ fn test_gc_preserves_pinned() {
 }
 
 #[test]
+fn a_pin_keeps_the_folder_of_an_export_as_well() {
+    let fixture = fixture();
+    exports(&fixture, &[("kept.pin", 40)]);
+    for format in [Format::JsonFolder, Format::Markdown, Format::Capsule] {
+        let name = format!("exports/kept.{}", format.extension());
+        let (to, _) = write(&fixture, &whole(), format, &name);
+        // As if it had been made long ago.
+        let inside = fs::read_dir(&to).into_iter().flatten().flatten().map(|entry| entry.path());
+        for path in inside.chain([to.clone()]) {
+            let made = SystemTime::now() - DAY * 40;
+            fs::File::open(path).and_then(|file| file.set_modified(made)).expect("dated");
+        }
+    }
+    let report = collect(&fixture, false, true);
+    assert_eq!((report.exports_preserved, report.exports_deleted), (3, 0), "{report:?}");
+    assert_eq!(collect(&fixture, true, false).exports_deleted, 3, "but for the pin");
+}
+
+#[test]
 fn gc_follows_no_link_and_takes_no_stage_that_is_in_use() {
     let fixture = fixture();
     let folder = exports(&fixture, &[("a.kapsa", 1)]);

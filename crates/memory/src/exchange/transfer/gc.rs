@@ -17,6 +17,8 @@ use crate::exchange::sync::failed;
 /// What the names of exports in a file end with.
 const EXPORT_ENDINGS: [&str; 6] =
     [".kapsa", ".kapsa.age", ".jsonl", ".jsonl.age", ".mv2", ".mv2.age"];
+/// What the names of exports in a folder end with.
+const FOLDER_ENDINGS: [&str; 2] = [".markdown", ".json-dir"];
 /// A file with this ending beside an export keeps it.
 const PIN_ENDING: &str = ".pin";
 
@@ -150,7 +152,7 @@ fn is_pin(path: &Path) -> bool {
 fn is_pinned(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(OsStr::to_str) else { return true };
     let stems =
-        EXPORT_ENDINGS.iter().chain(&[".markdown"]).filter_map(|ending| name.strip_suffix(ending));
+        EXPORT_ENDINGS.iter().chain(&FOLDER_ENDINGS).filter_map(|ending| name.strip_suffix(ending));
     stems
         .chain([name])
         .any(|stem| path.with_file_name(format!("{stem}{PIN_ENDING}")).symlink_metadata().is_ok())

@@ -13,6 +13,7 @@ use super::current;
 use crate::error::Result;
 use crate::exchange::export::Export;
 use crate::exchange::sync::failed;
+use crate::records::provenance::Trust;
 use crate::records::record::{Micros, Record};
 use crate::records::{escape, kinds};
 
@@ -75,6 +76,10 @@ fn memory(record: &Record, time: fn(Micros) -> String) -> Map<String, Value> {
     }
     if let Some(confidence) = record.confidence {
         line.insert("confidence".to_string(), confidence.into());
+    }
+    // Whoever puts it may lower its own trust by this, never raise it.
+    if record.provenance.trust != Trust::Owner {
+        line.insert("trust".to_string(), record.provenance.trust.name().into());
     }
     if let Some(access) = &record.access {
         line.insert("classification".to_string(), access.level.name().into());
