@@ -288,20 +288,12 @@ impl RunStore {
         }))
     }
 
-    /// Every run, as [`RunStore::newest_runs`] gives them.
-    ///
-    /// # Errors
-    /// When the place of the runs cannot be read.
-    pub fn runs(&self) -> Result<Vec<(RunId, Result<RunInfo>)>> {
-        Ok(self.newest_runs(usize::MAX)?.0)
-    }
-
     /// At most `limit` runs, the newest first, without counts of outputs, and how many runs there
     /// are in all; of files, the ones that changed last. A run that cannot be read comes with its
     /// error.
     ///
     /// # Errors
-    /// As [`RunStore::runs`].
+    /// When the place of the runs cannot be read.
     pub fn newest_runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<RunInfo>)>, usize)> {
         let mut runs = Vec::new();
         let (newest, count) = self.layout.runs(limit)?;

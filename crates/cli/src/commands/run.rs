@@ -107,7 +107,7 @@ impl Runs {
         }
         // One that cannot be read may be the one.
         let may_be_meant = |info: &RunInfo| info.status == RunStatus::Running;
-        let all = self.store.runs()?.into_iter();
+        let all = self.store.newest_runs(usize::MAX)?.0.into_iter();
         let mut running: Vec<RunId> = all
             .filter(|(_, info)| info.as_ref().map_or(true, may_be_meant))
             .map(|(run, _)| run)

@@ -48,7 +48,8 @@ fn lacking(id: &BlobId) -> Error {
     misuse(&format!("the blob {id} is missing"))
 }
 
-/// Whether a record has a file that may come: not if it is here already and was erased, or is to be.
+/// Whether a record has a file that may come: not if it is here already and was erased, or is to
+/// be.
 fn may_bring(view: &View, parcel: &Parcel) -> Result<bool> {
     let store = view.store();
     let body = codec::decode(parcel.sequence, &parcel.body)?;

@@ -93,8 +93,8 @@ pub(super) trait Layout: Debug + Send + Sync {
         Ok(())
     }
 
-    /// The newest runs, at most so many, with their own records, and how many runs there are in all.
-    /// Only these are opened.
+    /// The newest runs, at most so many, with their own records, and how many runs there are in
+    /// all. Only these are opened.
     fn runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<Reader>)>, usize)>;
 
     /// What is known of a run that has room and no record yet: when it was made, and whether it is

@@ -404,7 +404,7 @@ fn what_was_made_by_hand_or_cut_short_is_started_by_the_next_record() {
             let mut writer = Writer::open(&kept.workspace(), options()).expect("opens");
             branch::create(&mut writer, "run/17", "main", None).expect("made");
             branch::create(&mut writer, "run/17/t1", "run/17", None).expect("made");
-            let listed = kept.store.runs().expect("listed");
+            let listed = kept.store.newest_runs(usize::MAX).expect("listed").0;
             assert!(matches!(&listed[..], [(run, Ok(_))] if run.as_str() == "17"), "{listed:?}");
             // Records under the same names on main are no runs and no tasks.
             writer
@@ -425,7 +425,12 @@ fn what_was_made_by_hand_or_cut_short_is_started_by_the_next_record() {
         let refused = NewRun { title: "x".repeat(5000), plan: None };
         assert!(kept.store.start(&id("18"), &refused).is_err());
         assert!(
-            kept.store.runs().expect("listed").iter().all(|(run, _)| run.as_str() != "18"),
+            kept.store
+                .newest_runs(usize::MAX)
+                .expect("listed")
+                .0
+                .iter()
+                .all(|(run, _)| run.as_str() != "18"),
             "nothing is made for what is refused"
         );
     }
@@ -740,7 +745,7 @@ fn starting_again_changes_only_what_is_new() {
             (info.tasks[0].title.as_str(), info.tasks[0].description.as_str()),
             ("T", "what to do")
         );
-        assert_eq!(kept.store.runs().expect("listed").len(), 1);
+        assert_eq!(kept.store.newest_runs(usize::MAX).expect("listed").0.len(), 1);
     }
 }
 
