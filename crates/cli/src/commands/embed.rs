@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::ops::Range;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, LocalReranker, convert, is_reranker};
 use kapsa_memory::request::Put;
@@ -22,6 +21,7 @@ use crate::models::{self, Added};
 use crate::moment;
 use crate::progress::Progress;
 use crate::render::counted;
+use crate::sys;
 use crate::wire::model::{EmbeddedOut, ModelInfoOut, ModelKind, ModelOut, ModelsOut, RemovedModel};
 
 const HINT_MODEL_FOLDER: &str = "give a model file, or the folder of a model: config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file";
@@ -176,14 +176,13 @@ fn left_for_later(app: &mut App, when: Option<EmbedWhen>, records: u64) -> Optio
     }
 }
 
-/// Starts `kapsa embed` in a process that outlives this one.
+/// Starts `kapsa embed` in a process that outlives this one, and gives way to others.
 fn start_embedding(app: &App) -> Result<()> {
     let failed = |error: std::io::Error| CliError::io("start a process that embeds", &error);
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
     command.arg("--capsule").arg(app.capsule()?).arg("embed");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    command.spawn().map(drop).map_err(failed)
+    sys::spawn_detached(&mut command).map(drop).map_err(failed)
 }
 
 fn without_vectors(app: &mut App, error: &CliError) -> String {

@@ -32,7 +32,7 @@ pub struct EmbedRequest {
     pub sequences: Option<Range<u64>>,
     /// Whether to change to another model; otherwise it must be the one in force.
     pub change: bool,
-    /// Stop after about so many records; none is all.
+    /// Stop after about so many records, the newest ones; none is all.
     pub records_max: Option<u64>,
 }
 
@@ -51,9 +51,9 @@ pub struct EmbedReport {
     pub in_force: bool,
 }
 
-/// Embeds what lacks vectors, a few records at a time, each a commit of its own: it can be stopped
-/// and gone on with at any moment. The lock is taken only to publish. When a change of model is
-/// complete, the old model's vectors go.
+/// Embeds what lacks vectors, the newest records first, a few at a time and those a commit of their
+/// own: it can be stopped and gone on with at any moment. The lock is taken only to publish. When a
+/// change of model is complete, the old model's vectors go.
 ///
 /// # Errors
 /// `OtherModel`; `Embedding` when the model fails; `LockedByWriter`; what the disk says.
@@ -81,13 +81,10 @@ pub fn embed(
             .get_or_insert_with(|| count(&wanted).min(request.records_max.unwrap_or(u64::MAX)));
         progress(report.records, Some(total));
         let left = request.records_max.map_or(u64::MAX, |most| most.saturating_sub(report.records));
-        let sequences: Vec<u64> = wanted
-            .ranges()
-            .iter()
-            .cloned()
-            .flatten()
-            .take(BATCH_RECORDS.min(left as usize))
-            .collect();
+        // What was put last is asked for first.
+        let newest_first = wanted.ranges().iter().rev().cloned().flat_map(Iterator::rev);
+        let mut sequences: Vec<u64> = newest_first.take(BATCH_RECORDS.min(left as usize)).collect();
+        sequences.reverse();
         if sequences.is_empty() {
             let whole = change && missing.ranges().is_empty() && target.replaces_model;
             if whole && !finish_change(path, options, &target)? {

@@ -259,6 +259,38 @@ fn what_is_purged_has_no_vector_after_a_compaction() {
 }
 
 #[test]
+fn what_was_put_last_is_embedded_first() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    let texts = (0..200).map(|n| record(&format!("n/{n}"), &format!("number {n}: a cat")));
+    writer.put_many(texts.collect()).expect("it works");
+    drop(writer);
+    let embed_some = |sequences, most| {
+        let request =
+            EmbedRequest { sequences, records_max: Some(most), ..EmbedRequest::default() };
+        embed(&capsule.path, &options(), &model, &request, &mut |_, _| ()).expect("it works")
+    };
+    let every = FindRequest { k: 200, ..by_meaning("feline") };
+    let known = || {
+        let found = found(&capsule.path, &model, &every);
+        let mut numbers: Vec<u32> =
+            found.iter().map(|uri| uri[2..].parse().expect("a number")).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!(embed_some(None, 3).missing, 197);
+    assert_eq!(known(), [197, 198, 199]);
+    // Of a range too, and over the end of a batch.
+    embed_some(Some(1..101), 2);
+    assert_eq!(known(), [98, 99, 197, 198, 199]);
+    embed_some(None, 70);
+    assert_eq!(known()[..4], [98, 99, 127, 128]);
+    assert_eq!(fill(&capsule.path, &model).missing, 0);
+    assert_eq!(known().len(), 200);
+}
+
+#[test]
 fn another_model_takes_over_when_it_has_all() {
     let capsule = capsule();
     let (old, new, other) = (Plain::new("old"), Plain::new("newer"), Plain::new("another"));
