@@ -56,6 +56,29 @@ pub(crate) fn expect_inside(folder: &Path) -> Result<()> {
     })
 }
 
+/// Refuses a file beside a capsule where a link leads out of the project, as [`expect_inside`]
+/// refuses the capsule: the file is named after the capsule, and by nobody.
+pub(crate) fn expect_beside(file: &Path) -> Result<()> {
+    let beside = file.parent().unwrap_or(Path::new(""));
+    let project = match beside.file_name() {
+        Some(name) if name == WORKSPACE_FOLDER => beside.parent().unwrap_or(beside),
+        _ => beside,
+    };
+    // What is below the current folder is named without it.
+    let here = Path::new(".");
+    let (project, file) = match project.as_os_str().is_empty() {
+        true => (here, here.join(file)),
+        false => (project, file.to_path_buf()),
+    };
+    if !file.symlink_metadata().is_ok_and(|found| found.is_symlink()) || is_home(project) {
+        return Ok(());
+    }
+    kapsa_setup::expect_inside(&file, project).map_err(|error| {
+        CliError::user("capsule_elsewhere", error.to_string())
+            .hint("put the file itself there instead of the link")
+    })
+}
+
 fn is_home(folder: &Path) -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     home.and_then(|home| home.canonicalize().ok())

@@ -493,7 +493,11 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// `1 record`, `2 records`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
+    let plural = match count {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
     format!("{count} {noun}{plural}")
 }
 
@@ -578,5 +582,12 @@ mod tests {
             place(&Source { path: "a.md".into(), line_start: 2, line_end: 2, ..Source::default() }),
             "a.md:2"
         );
+    }
+
+    #[test]
+    fn what_is_counted_has_its_plural() {
+        let counts = [(1, "search"), (2, "search"), (0, "file"), (1, "file")];
+        let shown = counts.map(|(count, noun)| counted(count, noun));
+        assert_eq!(shown, ["1 search", "2 searches", "0 files", "1 file"]);
     }
 }

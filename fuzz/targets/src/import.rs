@@ -7,30 +7,43 @@ use kapsa_importers::PRODUCTS;
 
 use crate::memory_raw::folder;
 
-/// Sources of the products, as [`import`] reads them: each begins with the place of its product.
-pub(crate) const SOURCES: [(u8, &str); 12] = [
-    (0, "---\ntitle: A\ntags: [x, y]\n---\n- [method] one #two\n- relates_to [[B]]\n"),
+/// Sources of the products, each with the name of its product.
+pub(crate) const SOURCES: [(&str, &str); 13] = [
+    ("basic-memory", "---\ntitle: A\ntags: [x, y]\n---\n- [method] one #two\n- relates_to [[B]]\n"),
     (
-        1,
+        "beads",
         "{\"id\":\"bd-1\",\"title\":\"t\",\"comments\":[{\"author\":\"a\",\"text\":\"b\"}]}\n{\"id\":",
     ),
     (
-        2,
+        "chatgpt",
         "[{\"mapping\":{\"a\":{\"message\":{\"recipient\":\"bio\",\"content\":{\"parts\":[\"x\"]}}}}}]",
     ),
-    (3, "[{\"conversations_memory\":\"x\",\"project_memories\":{\"p\":\"y\",\"q\":null}}]"),
-    (4, "# Title\n\nText with [[a link\n"),
-    (5, "\u{feff}---\nname: n\n---\n"),
-    (6, "{\"episodes\":[{\"content\":\"x\"}],\"edges\":[{\"fact\":\"f\",\"valid_at\":1e300}]}"),
-    (7, "{\"agents\":[{\"name\":\"a\",\"core_memory\":[{\"label\":\"l\",\"value\":\"v\"}]}]}"),
-    (8, "{\"results\":[{\"id\":\"1\",\"memory\":\"m\",\"metadata\":{\"k\":[]},\"created_at\":0}]}"),
+    ("claude", "[{\"conversations_memory\":\"x\",\"project_memories\":{\"p\":\"y\",\"q\":null}}]"),
+    ("claude-code", "# Title\n\nText with [[a link\n"),
+    ("codex", "\u{feff}---\nname: n\n---\n"),
     (
-        9,
+        "graphiti",
+        "{\"episodes\":[{\"content\":\"x\"}],\"edges\":[{\"fact\":\"f\",\"valid_at\":1e300}]}",
+    ),
+    (
+        "letta",
+        "{\"agents\":[{\"name\":\"a\",\"core_memory\":[{\"label\":\"l\",\"value\":\"v\"}]}]}",
+    ),
+    (
+        "mem0",
+        "{\"results\":[{\"id\":\"1\",\"memory\":\"m\",\"metadata\":{\"k\":[]},\"created_at\":0}]}",
+    ),
+    (
+        "memvid",
         "{\"frame\":{\"status\":\"active\",\"uri\":\"mv2://a/b\",\"text\":\"x\",\"tags\":[\"a=b\"]}}\n{\"card\":{\"entity\":\"a\",\"slot\":\"b\",\"value\":\"c\"}}\n{\"end\":{}}",
     ),
-    (10, "[[A|b]] [[#c]] ]] [["),
     (
-        11,
+        "memvid",
+        "{\"frame\":{\"uri\":\"a\",\"text\":\"x\",\"metadata\":{\"kapsa\":{\"parts\":1}}}}\n{\"frame\":{\"uri\":\"b\",\"text\":\"y\",\"metadata\":{\"kapsa\":{\"part_of\":\"a\",\"part\":2}}}}\n{\"end\":{}}",
+    ),
+    ("obsidian", "[[A|b]] [[#c]] ]] [["),
+    (
+        "server-memory",
         "{\"type\":\"entity\",\"name\":\"a\",\"observations\":[1,null,\"x\"]}\n{\"from\":\"a\",\"to\":\"b\"}",
     ),
 ];

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use kapsa_capsule::{Snapshot, Stored};
+use kapsa_importers::PRODUCTS;
 use kapsa_memory::{NewRecord, Source, Uri, WriteOptions, Writer, create, purge};
 
 use crate::document::DOCUMENTS;
@@ -132,7 +133,11 @@ pub fn seeds() -> Vec<Seed> {
             .map(|(number, text)| (format!("seed-{number}"), [head, text.as_bytes()].concat()));
         seeds.extend(named.map(|(name, bytes)| (target, name, bytes)));
     }
-    let sources = SOURCES.iter().map(|(product, text)| [&[*product], text.as_bytes()].concat());
+    let sources = SOURCES.iter().map(|(name, text)| {
+        let place = PRODUCTS.iter().position(|product| product.name == *name);
+        let place = place.and_then(|place| u8::try_from(place).ok()).expect("a known product");
+        [&[place], text.as_bytes()].concat()
+    });
     seeds.extend(sources.enumerate().map(|(n, bytes)| ("import", format!("seed-{n}"), bytes)));
     let documents = DOCUMENTS.iter().map(|(format, bytes)| [&[*format], *bytes].concat());
     seeds.extend(documents.enumerate().map(|(n, bytes)| ("document", format!("seed-{n}"), bytes)));

@@ -30,6 +30,10 @@ const PROGRAM_VARIABLE: &str = "KAPSA_LOCAL_MEMORY";
 /// How long the program may take, and how much it may answer, in bytes.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
+/// Longest text that it can be given, in bytes: texts are arguments, and Linux passes on at most 128
+/// KiB of one (`MAX_ARG_STRLEN`, execve(2)), with the byte that ends it and the space before an
+/// option.
+const ARGUMENT_BYTES_MAX: usize = (128 << 10) - 2;
 /// Most characters of what it says of an error.
 const REASON_CHARS_MAX: usize = 400;
 /// What is searched to find everything, before words of what was found: the interface has no list.
@@ -113,6 +117,9 @@ impl LocalMemory {
     /// Calls the program, and reads what it answers.
     fn call<T: for<'de> Deserialize<'de>>(&self, args: &[&str]) -> Result<Option<T>> {
         let failed = |error: io::Error| self.failed(&error.to_string());
+        if let Some(long) = args.iter().find(|arg| arg.len() > ARGUMENT_BYTES_MAX) {
+            return Err(too_long(long.len()));
+        }
         let mut command = Command::new(&self.program);
         command.args(args).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
@@ -204,6 +211,13 @@ impl LocalMemory {
     }
 }
 
+fn too_long(bytes: usize) -> CliError {
+    let name = BackendKind::LocalMemory.name();
+    let message =
+        format!("{name} takes at most {ARGUMENT_BYTES_MAX} bytes at once, and this is {bytes}");
+    CliError::user("too_large", message).hint("cut the text into several")
+}
+
 /// By what two answers are of one memory: its id, and without one all of it.
 fn key(memory: &Value) -> String {
     match memory.get("id").and_then(Value::as_str) {
@@ -253,7 +267,8 @@ impl Backend for LocalMemory {
             title => format!("{title}\n{}", note.text),
         };
         let memory: Option<Memory> = self.call(&["remember", &plain(&text), "--json"])?;
-        Ok(memory.map(|memory| memory.id).unwrap_or_default())
+        let id = memory.map(|memory| memory.id).filter(|id| !id.is_empty());
+        id.ok_or_else(|| self.failed("it does not say under which id the text is stored"))
     }
 
     fn find(&self, query: &str, limit: usize) -> Result<Vec<StoredText>> {

@@ -9,7 +9,7 @@ mod fallback;
 mod local_memory;
 mod memvid_store;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::backend_kind::BackendKind;
 use crate::config_file::{ConfigFile, FILE};
 use crate::error::{CliError, Result};
+use crate::locate;
 pub(crate) use local_memory::LocalMemory;
 use memvid_store::MemvidStore;
 
@@ -151,13 +152,23 @@ pub(crate) fn other(app: &App, kind: BackendKind) -> Result<Option<Box<dyn Backe
     Ok(Some(backend))
 }
 
-/// Where Memvid keeps its store: beside the capsule, whether or not that exists.
+/// Where Memvid keeps its store: beside the capsule, whether or not that exists. No link leads from
+/// there out of the project.
 fn memvid_file(app: &App) -> Result<PathBuf> {
-    let capsule = match app.capsule() {
-        Err(error) if error.code == "no_capsule" => crate::locate::workspace(),
-        capsule => capsule?,
-    };
-    Ok(capsule.with_extension("mv2"))
+    let file = capsule_meant(app)?.with_extension("mv2");
+    locate::expect_beside(&file)?;
+    Ok(file)
+}
+
+/// The capsule, whether or not it exists: the files of other stores lie beside it.
+fn capsule_meant(app: &App) -> Result<PathBuf> {
+    match app.capsule() {
+        Err(error) if error.code == "no_capsule" => {
+            locate::expect_inside(Path::new("."))?;
+            Ok(locate::workspace())
+        }
+        capsule => capsule,
+    }
 }
 
 pub(crate) fn unsupported(backend: BackendKind, message: String) -> CliError {

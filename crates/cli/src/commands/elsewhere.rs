@@ -134,8 +134,8 @@ fn find_there(app: &mut App, backend: &dyn Backend, args: &args::Find) -> Result
     }
     for (at, hit) in hits.iter().enumerate() {
         let title = if hit.title.is_empty() { String::new() } else { format!("  {}", hit.title) };
-        app.out.strong(&format!("{}. {}{title}", at + 1, hit.id))?;
-        app.out.text(&format!("{}\n", hit.text.trim_end()))?;
+        headline(app, &format!("{}. {}{title}", at + 1, hit.id))?;
+        app.out.line(hit.text.trim_end())?;
     }
     Ok(())
 }
@@ -174,8 +174,16 @@ fn get_there(app: &mut App, backend: &dyn Backend, args: &args::Get) -> Result<(
             text: Some(&found.text),
         });
     }
-    app.out.strong(&found.title)?;
-    app.out.text(&format!("{}\n", found.text.trim_end()))
+    if !found.title.is_empty() {
+        headline(app, &found.title)?;
+    }
+    app.out.line(found.text.trim_end())
+}
+
+/// Prints what stands above a text, on a line of its own.
+fn headline(app: &mut App, text: &str) -> Result<()> {
+    app.out.strong(text)?;
+    app.out.line("")
 }
 
 fn refused(backend: &dyn Backend, what: &str) -> CliError {

@@ -134,7 +134,7 @@ fn bring(app: &mut App, args: &Import, capsule: &Path, outcome: &mut Outcome) ->
     let new = New::begin(app, args.embed)?;
     let mut writer = app.owner_writer(capsule, None)?;
     outcome.plan = plan(&writer.reader()?, outcome.source, args.on_conflict)?;
-    outcome.held = put(app, &mut writer, outcome.plan.wanted.clone())?;
+    outcome.held = put(app, &mut writer, std::mem::take(&mut outcome.plan.wanted))?;
     drop(writer);
     let count = outcome.plan.added + outcome.plan.replaced;
     let what = format!("imported {}", counted(count, "record"));

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::memvid::{answering, helper, stand_in};
-use crate::support::{Run, Sandbox, output};
+use crate::support::{Run, Sandbox, fifo, output};
 
 /// How the daemon is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -440,4 +440,130 @@ fn a_candidate_that_answers_worse_fails_the_comparison() {
     assert_eq!((code, told["failures"].as_array().map(Vec::len)), (Some(1), Some(1)), "{told}");
     sandbox.write("golden.jsonl", "{\"query\": 5}");
     assert_eq!(compare("capsule", "capsule").1["error"]["code"], "invalid_json");
+}
+
+/// A call that answers people.
+fn shown(sandbox: &Sandbox, daemon: &StandIn, args: &[&str]) -> Run {
+    let mut command = sandbox.command();
+    command
+        .env("KAPSA_LOCAL_MEMORY_URL", &daemon.url)
+        .env("KAPSA_LOCAL_MEMORY", sandbox.path("bin/local-memory"))
+        .args(args);
+    output(command, b"").into()
+}
+
+fn answering_always(sandbox: &Sandbox, answer: &Value) {
+    let path = sandbox.write("bin/local-memory", format!("#!/bin/sh\necho '{answer}'\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+}
+
+#[test]
+fn a_text_without_an_id_is_not_told_as_stored_and_headlines_are_lines() {
+    let sandbox = with_capsule(Capsule::Well);
+    let daemon = StandIn::start(Daemon::Up);
+    configured(&sandbox, "local-memory", false);
+    for answer in [json!({"success": true}), json!({"success": true, "data": {"id": ""}})] {
+        answering_always(&sandbox, &answer);
+        let (code, told) = call(&sandbox, &daemon, &["put", "--text", "a note"]);
+        let failed = (code, &told["error"]["code"]);
+        assert_eq!(failed, (Some(1), &json!("backend_unavailable")), "{told}");
+    }
+    let memory = json!({"id": "lm-1", "title": "Ports", "content": "It is 5433."});
+    answering_always(
+        &sandbox,
+        &json!({"success": true, "data": {"results": [
+            {"memory": memory, "relevance_score": 0.9},
+            {"memory": {"id": "lm-2", "content": "No title."}, "relevance_score": 0.1},
+        ]}}),
+    );
+    let found = shown(&sandbox, &daemon, &["find", "port"]);
+    assert_eq!(found.out, "1. lm-1  Ports\nIt is 5433.\n2. lm-2\nNo title.\n");
+    answering_always(&sandbox, &json!({"success": true, "data": memory}));
+    assert_eq!(shown(&sandbox, &daemon, &["get", "lm-1"]).out, "Ports\nIt is 5433.\n");
+    let untitled = json!({"id": "lm-2", "content": "No title."});
+    answering_always(&sandbox, &json!({"success": true, "data": untitled}));
+    assert_eq!(shown(&sandbox, &daemon, &["get", "lm-2"]).out, "No title.\n");
+}
+
+#[test]
+fn a_text_that_no_argument_holds_is_refused_for_its_length() {
+    let sandbox = with_capsule(Capsule::Well);
+    let daemon = StandIn::start(Daemon::Up);
+    configured(&sandbox, "local-memory", false);
+    // An argument of this program has the same limit: two make one that is longer.
+    let half = "x".repeat(70_000);
+    let (code, told) = call(&sandbox, &daemon, &["put", "--title", &half, "--text", &half]);
+    assert_eq!((code, &told["error"]["code"]), (Some(1), &json!("too_large")), "{told}");
+    assert!(!told["error"]["hint"].to_string().contains("memory_backend"), "{told}");
+    let most = "x".repeat(131_070 - half.len() - 1);
+    let (code, told) = call(&sandbox, &daemon, &["put", "--title", &half, "--text", &most]);
+    assert_eq!((code, &told["id"]), (Some(0), &json!("lm-2")), "{told}");
+}
+
+#[test]
+fn events_of_a_fallback_neither_leave_the_folder_nor_wait() {
+    const EVENTS: &str = ".kapsa/workspace.kapsa.fallback.jsonl";
+    let daemon = StandIn::start(Daemon::Up);
+    for capsule in [Capsule::Corrupt, Capsule::Well] {
+        for what in ["link", "inner link", "device", "pipe"] {
+            let sandbox = with_capsule(capsule);
+            configured(&sandbox, "capsule", true);
+            let outside = tempfile::tempdir().expect("a folder");
+            let victim = match what {
+                "inner link" => sandbox.write("victim.txt", "as it was"),
+                _ => outside.path().join("victim.txt"),
+            };
+            std::fs::write(&victim, "as it was").expect("written");
+            let events = sandbox.path(EVENTS);
+            let linked = match what {
+                "pipe" => {
+                    fifo(&events);
+                    Ok(())
+                }
+                "device" => std::os::unix::fs::symlink("/dev/zero", &events),
+                _ => std::os::unix::fs::symlink(&victim, &events),
+            };
+            linked.expect("linked");
+            let (code, told) = call(&sandbox, &daemon, &["find", "from"]);
+            assert_eq!(code, Some(0), "{capsule:?} {what}: {told}");
+            let warning = &told["warnings"][0];
+            let wanted = match capsule {
+                Capsule::Corrupt => ("fallback_activated", "not recorded"),
+                _ => ("event_not_recorded", ""),
+            };
+            assert_eq!(warning["code"], wanted.0, "{capsule:?} {what}: {told}");
+            assert!(warning["message"].as_str().is_some_and(|it| it.contains(wanted.1)), "{told}");
+            assert_eq!(std::fs::read_to_string(&victim).expect("read"), "as it was");
+            assert!(events.symlink_metadata().is_ok(), "{capsule:?} {what}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_memvid_beside_the_capsule_is_no_link_out_of_the_project() {
+    for capsule in [Capsule::Well, Capsule::Missing] {
+        for fallback in [false, true] {
+            let sandbox = with_capsule(capsule);
+            let daemon = StandIn::start(Daemon::Up);
+            configured(&sandbox, "memvid", fallback);
+            with_memvid(&sandbox, Capsule::Missing);
+            let outside = tempfile::tempdir().expect("a folder");
+            let victim = outside.path().join("theirs.mv2");
+            std::fs::write(&victim, "MV2\0").expect("written");
+            std::fs::create_dir_all(sandbox.path(".kapsa")).expect("a folder");
+            let link = sandbox.path(".kapsa/workspace.mv2");
+            std::os::unix::fs::symlink(&victim, &link).expect("linked");
+            for args in [&["find", "x"][..], &["get", "note/a"], &["put", "--text", "x"]] {
+                let (code, told) = call(&sandbox, &daemon, args);
+                let failed = (code, &told["error"]["code"]);
+                assert_eq!(failed, (Some(1), &json!("capsule_elsewhere")), "{args:?}: {told}");
+            }
+            // Within the project it may be anywhere.
+            std::fs::remove_file(&link).expect("removed");
+            sandbox.write("stores/a.mv2", "MV2\0");
+            std::os::unix::fs::symlink("../stores/a.mv2", &link).expect("linked");
+            let (_, told) = call(&sandbox, &daemon, &["find", "x"]);
+            assert_eq!(answer(&told), "From Memvid.", "{told}");
+        }
+    }
 }

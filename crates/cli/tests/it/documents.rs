@@ -435,3 +435,81 @@ fn passages_that_other_records_hold_are_left_out_where_only_new_ones_are_wanted(
     let copy = sandbox.json(&["put", "--if-new", "copy.md"]);
     assert_eq!((&copy["added"], &copy["forgotten"]), (&0.into(), &0.into()), "{copy}");
 }
+
+#[test]
+fn a_document_that_cannot_be_stored_does_not_stop_those_after_it() {
+    let sandbox = Sandbox::new();
+    // Each heading is wide enough for a title of nine to be longer than a field.
+    let headings: String = (1..=9)
+        .map(|level| format!("<h outline-level='{level}'>{level} {}</h>", "語".repeat(190)))
+        .collect();
+    let content = format!("<d>{headings}<p>moored</p></d>");
+    sandbox.write("docs/a.odt", office("content.xml", &content));
+    let long = "name/".repeat(40) + "long.txt";
+    sandbox.write(&format!("docs/{long}"), "x\n\n".repeat(10));
+    sandbox.write("docs/b.csv", "n\n".to_string() + &"1\n".repeat(5));
+    sandbox.write("docs/z.md", "# Last\n\nsails\n");
+    let run = sandbox.run(&["put", "docs"]);
+    run.success("put");
+    assert!(sandbox.ok(&["find", "sails"]).contains("docs/z.md"));
+    let hit = &sandbox.json(&["find", "moored"])["hits"][0];
+    assert_eq!(hit["source"]["path"], "docs/a.odt", "{hit}");
+    assert!(hit["title"].as_str().is_some_and(|title| title.len() <= 4096 && title.len() > 4000));
+    // More passages than one commit holds.
+    let mut many = String::new();
+    for at in 0..(1 << 16) + 2 {
+        many.push_str(&format!("# h{at}\n\nx\n\n"));
+    }
+    sandbox.write("more/a.md", many);
+    sandbox.write("more/b.md", "# After\n\nanchors\n");
+    let told = sandbox.json(&["put", "more"]);
+    assert_eq!((&told["skipped"], &told["source_count"]), (&1.into(), &1.into()), "{told}");
+    assert_eq!(told["skipped_by_kind"]["too_large"], 1, "{told}");
+    let warning = told["warnings"][0]["message"].as_str().expect("a warning");
+    assert!(warning.contains("more/a.md") && warning.contains("passages"), "{warning}");
+    assert!(sandbox.ok(&["find", "anchors"]).contains("more/b.md"));
+    let named = sandbox.run(&["put", "more/a.md"]);
+    assert!(named.code == Some(1) && named.err.contains("more/a.md"), "{named:?}");
+}
+
+/// An archive of one part, which is not packed.
+fn office(name: &str, content: &str) -> Vec<u8> {
+    let crc = content.bytes().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+    });
+    let (crc, size) = ((!crc).to_le_bytes(), (content.len() as u32).to_le_bytes());
+    let named = (name.len() as u16).to_le_bytes();
+    let about =
+        [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &crc, &size, &size, &named, &[0, 0]].concat();
+    let mut bytes = [b"PK\x03\x04", &about[..], name.as_bytes(), content.as_bytes()].concat();
+    let start = bytes.len() as u32;
+    bytes.extend([b"PK\x01\x02", &[20, 0][..], &about, &[0; 14], name.as_bytes()].concat());
+    let length = bytes.len() as u32 - start;
+    bytes.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+    bytes.extend([length.to_le_bytes(), start.to_le_bytes()].concat());
+    bytes.extend([0, 0]);
+    bytes
+}
+
+#[test]
+fn a_file_of_the_same_name_takes_nothing_of_one_that_is_gone() {
+    let sandbox = Sandbox::new();
+    let licence = "## Licence\n\nDo as you please with it.\n";
+    let deploy = "## Deploy\n\nPush to the harbour.\n";
+    let readme = sandbox.write("README.md", format!("# One\n\n{licence}\n{deploy}"));
+    sandbox.ok(&["put", "README.md"]);
+    std::fs::remove_file(readme).expect("removed");
+    sandbox.write("sub/README.md", format!("# Two\n\n{licence}\n## Other\n\nelse\n"));
+    let told = sandbox.json(&["put", "sub/README.md"]);
+    assert_eq!(told["forgotten"], 0, "{told}");
+    assert!(sandbox.ok(&["find", "push harbour"]).contains("README.md"));
+    assert_eq!(sources(&sandbox), ["README.md", "sub/README.md"]);
+    // Most of it is in the other file: that moves, and what is not there stays.
+    let old = sandbox.write("notes.md", format!("# A\n\n{licence}\n{deploy}\n## Own\n\nwalrus\n"));
+    sandbox.ok(&["put", "notes.md"]);
+    std::fs::remove_file(old).expect("removed");
+    sandbox.write("sub/notes.md", format!("# A\n\n{licence}\n{deploy}"));
+    let told = sandbox.json(&["put", "sub/notes.md"]);
+    assert_eq!(told["forgotten"], 2, "{told}");
+    assert!(sandbox.ok(&["find", "walrus"]).contains("notes.md"));
+}

@@ -6,7 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use kapsa_documents::{Format, Limits, Place, ReadError, Section, Text};
-use kapsa_memory::document::DocumentPart;
+use kapsa_memory::document::{self, DocumentPart};
+use kapsa_memory::record::FIELD_BYTES_MAX;
+use kapsa_memory::tokens::first_bytes;
+use kapsa_memory::{Error, NewRecord};
 use serde_json::{Map, Value};
 
 use super::skipped::SkipKind;
@@ -28,6 +31,28 @@ pub(super) struct Content {
     pub(super) title: Option<String>,
     /// What could not be read.
     pub(super) unread: Vec<String>,
+}
+
+impl Content {
+    /// The passages of a document of this name, each as it can be put. A title that is joined of
+    /// many headings is cut.
+    ///
+    /// # Errors
+    /// What is wrong with one, or that they are too many.
+    pub(super) fn passages(&self, path: &Path, name: &str) -> Result<Vec<NewRecord>, Box<Unread>> {
+        let unfit = |error: Error| Unread::new(SkipKind::TooLarge, path, &error.to_string());
+        let mut passages = match &self.parts {
+            Some(parts) => document::cut_parts(name, self.title.as_deref(), parts),
+            None => document::cut(name, &self.text),
+        }
+        .map_err(unfit)?;
+        for passage in &mut passages {
+            let end = first_bytes(&passage.title, FIELD_BYTES_MAX).len();
+            passage.title.truncate(end);
+            passage.check().map_err(unfit)?;
+        }
+        Ok(passages)
+    }
 }
 
 /// Why a file was not read.

@@ -15,9 +15,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{Filter, TimelineRequest};
-use kapsa_memory::{Reader, document, put_source, sources_under};
+use kapsa_memory::{NewRecord, Reader, put_source, sources_under};
 
-use self::content::Content;
 use self::moved::Moved;
 use crate::app::{App, owner_of};
 use crate::args;
@@ -65,11 +64,11 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, args: &args::Put) -> Resul
     };
     let mut progress = Progress::new("remembering documents", &app.out);
     for (at, document) in documents.iter().enumerate() {
-        if let Some(content) = content_or_skip(app, document, &mut skipped)
+        if let Some(passages) = passages_or_skip(app, document, &mut skipped)
             .map_err(|error| stored_so_far(error, &doing.tally))?
         {
             doing
-                .put(app, defaults, args, &capsule, document, content)
+                .put(app, defaults, args, &capsule, &document.name, passages)
                 .map_err(|error| stored_so_far(error, &doing.tally))?;
         }
         progress.set(at as u64 + 1, Some(documents.len() as u64));
@@ -106,17 +105,9 @@ impl DocumentPut {
         defaults: &Defaults,
         args: &args::Put,
         capsule: &Path,
-        document: &Document,
-        content: Content,
+        name: &str,
+        passages: Vec<NewRecord>,
     ) -> Result<()> {
-        let name = &document.name;
-        for unread in &content.unread {
-            app.out.warn("partly_read", &format!("{}: {unread}", document.path.display()));
-        }
-        let passages = match content.parts {
-            Some(parts) => document::cut_parts(name, content.title.as_deref(), &parts)?,
-            None => document::cut(name, &content.text)?,
-        };
         let passages: Vec<_> = passages.into_iter().map(|p| defaults.fill_passage(p)).collect();
         let passages = self.moved.own(name, passages)?;
         let older = self.moved.older(name, &passages)?;
@@ -215,13 +206,23 @@ fn is_document(reader: &Reader, name: &str) -> Result<bool> {
     Ok(first.is_some_and(|record| moved::is_passage(&record)))
 }
 
-fn content_or_skip(
+/// The passages of a document; none of one in a folder that cannot be read or stored.
+fn passages_or_skip(
     app: &mut App,
     document: &Document,
     skipped: &mut Skipped,
-) -> Result<Option<Content>> {
-    match content::of(&document.path) {
-        Ok(content) => Ok(Some(content)),
+) -> Result<Option<Vec<NewRecord>>> {
+    let read = content::of(&document.path).and_then(|content| {
+        let passages = content.passages(&document.path, &document.name)?;
+        Ok((passages, content.unread))
+    });
+    match read {
+        Ok((passages, unread)) => {
+            for unread in unread {
+                app.out.warn("partly_read", &format!("{}: {unread}", document.path.display()));
+            }
+            Ok(Some(passages))
+        }
         Err(unread) if document.named => Err(unread.error),
         Err(unread) => {
             app.out.warn("file_skipped", &format!("skipped: {}", unread.error.message));

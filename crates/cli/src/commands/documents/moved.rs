@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kapsa_memory::access::Classified;
 use kapsa_memory::request::{Filter, Put, TimelineRequest};
-use kapsa_memory::{Error, NewRecord, Reader, Record, Uri, Writer, document, put_source};
+use kapsa_memory::{Error, NewRecord, Reader, Record, Source, Uri, Writer, document, put_source};
 
 use super::project::Project;
 use crate::app::App;
@@ -32,7 +32,10 @@ pub(super) struct Moved {
 /// A document under a name of an older rule.
 pub(super) struct Older {
     pub(super) name: String,
+    /// Its passages that are in the document of now.
     records: Vec<Record>,
+    /// The others, which stay as they are.
+    others: Vec<Record>,
 }
 
 impl Moved {
@@ -47,18 +50,23 @@ impl Moved {
     }
 
     /// What the capsule holds of the document under older names: names that end the one of now,
-    /// of which no file is left and which have a passage in common with it.
+    /// of which no file is left, and of whose passages most are passages of it. Files of one name
+    /// often have a passage in common, such as a licence.
     pub(super) fn older(&mut self, name: &str, passages: &[NewRecord]) -> Result<Vec<Older>> {
         let mut found = Vec::new();
         let mut rest = name;
         while let Some((_, shorter)) = rest.split_once('/') {
             rest = shorter;
             let records = self.records_of(rest)?;
-            let is_same = records.iter().any(|record| is_one_of(record, passages));
+            let hashes: HashSet<&str> = passages.iter().filter_map(|it| hash(&it.source)).collect();
+            let is_same =
+                |record: &Record| hash(&record.source).is_some_and(|hash| hashes.contains(hash));
+            let (records, others): (Vec<Record>, Vec<Record>) =
+                records.into_iter().partition(is_same);
             // A file of the project that is called so now has the better claim.
-            let is_left = is_same && !self.folder.join(rest).exists();
+            let is_left = records.len() > others.len() && !self.folder.join(rest).exists();
             if is_left && self.found.insert(rest.to_string()) {
-                found.push(Older { name: rest.to_string(), records });
+                found.push(Older { name: rest.to_string(), records, others });
             }
         }
         Ok(found)
@@ -118,13 +126,9 @@ pub(super) fn is_passage(record: &Record) -> bool {
     record.uri.short().split('/').next() == Some(document::KIND)
 }
 
-/// Whether a record says what one of the passages says.
-fn is_one_of(record: &Record, passages: &[NewRecord]) -> bool {
-    let hash = |source: &Option<kapsa_memory::Source>| {
-        source.as_ref().map(|source| source.content_hash.clone())
-    };
-    let known = hash(&record.source);
-    known.is_some() && passages.iter().any(|passage| hash(&passage.source) == known)
+/// By what two passages are known to say the same.
+fn hash(source: &Option<Source>) -> Option<&str> {
+    source.as_ref().map(|source| source.content_hash.as_str())
 }
 
 impl Older {
@@ -142,9 +146,12 @@ impl Older {
         passages
     }
 
-    /// Forgets the records of the older name, and lets their URIs stand for those of now.
+    /// Forgets the passages that have their name of now, and lets their URIs stand for those.
     pub(super) fn forget(&self, writer: &mut Writer, now: &[Put]) -> Result<Vec<Put>> {
-        let forgotten = put_source(writer, &self.name, Vec::new())?.forgotten;
+        let again =
+            |record: &Record| NewRecord { uri: Some(record.uri.clone()), ..record.as_new() };
+        let others = self.others.iter().map(again).collect();
+        let forgotten = put_source(writer, &self.name, others)?.forgotten;
         let last = |uri: &Uri| uri.short().rsplit('/').next().unwrap_or_default().to_string();
         for record in &self.records {
             let new = now.iter().find(|put| last(&put.uri) == last(&record.uri));
