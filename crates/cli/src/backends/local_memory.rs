@@ -30,9 +30,9 @@ const PROGRAM_VARIABLE: &str = "KAPSA_LOCAL_MEMORY";
 /// How long the program may take, and how much it may answer, in bytes.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
-/// Longest text that it can be given, in bytes: texts are arguments, and Linux passes on at most 128
-/// KiB of one (`MAX_ARG_STRLEN`, execve(2)), with the byte that ends it and the space before an
-/// option.
+/// Longest text that it can be given, in bytes: texts are arguments, and Linux passes on at most
+/// 128 KiB of one (`MAX_ARG_STRLEN`, execve(2)), with the byte that ends it and the space before
+/// an option.
 const ARGUMENT_BYTES_MAX: usize = (128 << 10) - 2;
 /// Most characters of what it says of an error.
 const REASON_CHARS_MAX: usize = 400;

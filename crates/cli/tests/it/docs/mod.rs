@@ -33,6 +33,10 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("README.md", "needs a downloaded model and a network service"),
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "takes hours and a release build"),
+    (
+        "docs/benchmarks.md",
+        "needs a release build, and packages with the original of the bundled model",
+    ),
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "needs labelled traces and a release build"),
     ("docs/import.md", "needs the daemon of local-memory"),
