@@ -42,4 +42,4 @@ pub use records::{RunInfo, Status, TaskInfo};
 pub use root::shared_root;
 pub use state::TASKS_MAX;
 pub use steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Started};
-pub use store::RunStore;
+pub use store::{ListedRun, RunStore};

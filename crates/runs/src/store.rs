@@ -18,6 +18,9 @@ use super::records::{self, RunInfo, Status, TaskInfo};
 use super::state::{archived, newest_plan_of, no_run, outputs, refuse_archived, run_in};
 use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Part, Started};
 
+/// A run, or why it cannot be read.
+pub type ListedRun = (RunId, Result<RunInfo>);
+
 /// Keeps runs, in one layout.
 #[derive(Debug)]
 pub struct RunStore {
@@ -294,7 +297,7 @@ impl RunStore {
     ///
     /// # Errors
     /// When the place of the runs cannot be read.
-    pub fn newest_runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<RunInfo>)>, usize)> {
+    pub fn newest_runs(&self, limit: usize) -> Result<(Vec<ListedRun>, usize)> {
         let mut runs = Vec::new();
         let (newest, count) = self.layout.runs(limit)?;
         for (run, reader) in newest {

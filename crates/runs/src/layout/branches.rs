@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::{Bare, Layout, OpenStore, Sibling, Siblings, unless_missing};
+use super::{Bare, Layout, OpenStore, OpenedRun, Sibling, Siblings, unless_missing};
 use crate::names::{RunId, TaskId};
 use crate::records;
 use crate::state::refuse_archived;
@@ -224,7 +224,7 @@ impl Layout for Branches {
         Ok(together(&reader, all))
     }
 
-    fn runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<Reader>)>, usize)> {
+    fn runs(&self, limit: usize) -> Result<(Vec<OpenedRun>, usize)> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else {
             return Ok((Vec::new(), 0));
         };

@@ -16,7 +16,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Layout, OpenStore, Sibling, Siblings, unless_missing};
+use super::{Layout, OpenStore, OpenedRun, Sibling, Siblings, unless_missing};
 use crate::names::{RunId, TaskId};
 use crate::records::{self, RunInfo, Status};
 use crate::state::{archived, kind_request};
@@ -389,7 +389,7 @@ impl Layout for Files {
         replace(&path, &format!("{meta:#}\n"))
     }
 
-    fn runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<Reader>)>, usize)> {
+    fn runs(&self, limit: usize) -> Result<(Vec<OpenedRun>, usize)> {
         let opened = |run: &RunId| {
             let reader = Reader::open(&self.run_store(run))?;
             self.own_record(run, &reader).map(|_| reader)

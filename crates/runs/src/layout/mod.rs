@@ -47,6 +47,9 @@ pub(super) struct Bare {
     pub(super) archived: bool,
 }
 
+/// A run with its own records, or why they cannot be read.
+pub(super) type OpenedRun = (RunId, Result<Reader>);
+
 /// A layout of runs: as branches of one capsule, or as files.
 pub(super) trait Layout: Debug + Send + Sync {
     /// Where a run, or a task of it, is kept, for people.
@@ -95,7 +98,7 @@ pub(super) trait Layout: Debug + Send + Sync {
 
     /// The newest runs, at most so many, with their own records, and how many runs there are in
     /// all. Only these are opened.
-    fn runs(&self, limit: usize) -> Result<(Vec<(RunId, Result<Reader>)>, usize)>;
+    fn runs(&self, limit: usize) -> Result<(Vec<OpenedRun>, usize)>;
 
     /// What is known of a run that has room and no record yet: when it was made, and whether it is
     /// closed. None when there is no such room.
